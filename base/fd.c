@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+int fd_write_all(int fd, const void *bytes, size_t len, const char *what, struct error *err)
+{
+	const char *p = bytes;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "cannot write %s", what);
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int fd_read_all(int fd, size_t max, struct str *into, const char *what, struct error *err)
+{
+	size_t total = 0;
+	char buf[16384];
+
+	for (;;) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "cannot read %s", what);
+		if (n == 0)
+			return str_ok(into, err);
+		total += (size_t)n;
+		if (total > max)
+			return error_set(
+				err, ERROR_INVALID, "%s is larger than %zu bytes", what, max);
+		str_append_len(into, buf, (size_t)n);
+	}
+}
+
+int fd_set_nonblock(int fd, struct error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return error_errno(err, errno, "cannot make descriptor %d non-blocking", fd);
+	return 0;
+}
+
+int file_read(int dirfd, const char *path, size_t max, struct str *into, struct error *err)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, errno, "cannot open '%s'", path);
+	return fd_read_all(fd, max, into, path, err);
+}
+
+static int write_and_sync(
+	int fd, const void *bytes, size_t len, mode_t mode, const char *path, struct error *err)
+{
+	if (fchmod(fd, mode) < 0)
+		return error_errno(err, errno, "cannot set the mode of '%s'", path);
+	if (fd_write_all(fd, bytes, len, path, err) < 0)
+		return -1;
+	if (fsync(fd) < 0)
+		return error_errno(err, errno, "cannot write '%s' to disk", path);
+	return 0;
+}
+
+int file_replace(
+	int dirfd, const char *path, const void *bytes, size_t len, mode_t mode, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *temporary = NULL;
+	unsigned random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return error_errno(err, errno, "cannot get random bytes");
+	temporary = str_format(err, "%s.%08x.tmp", path, random);
+	if (!temporary)
+		return -1;
+	fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return error_errno(err, errno, "cannot create '%s'", temporary);
+	if (write_and_sync(fd, bytes, len, mode, path, err) < 0) {
+		(void)unlinkat(dirfd, temporary, 0);
+		return -1;
+	}
+	if (renameat(dirfd, temporary, dirfd, path) < 0) {
+		error_errno(err, errno, "cannot replace '%s'", path);
+		(void)unlinkat(dirfd, temporary, 0);
+		return -1;
+	}
+	return 0;
+}
+
+int file_mkdirs(const char *path, mode_t mode, struct error *err)
+{
+	_cleanup_free_ char *copy = str_dup(path, err);
+
+	if (!copy)
+		return -1;
+	for (char *p = copy + 1;; p++) {
+		char held = *p;
+
+		if (held != '/' && held != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, mode) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "cannot create folder '%s'", copy);
+		*p = held;
+		if (held == '\0')
+			return 0;
+	}
+}
+
+static int remove_below(int dirfd, const char *name, struct error *err);
+
+static int remove_entries(DIR *dir, const char *name, struct error *err)
+{
+	struct dirent *entry;
+
+	while ((errno = 0, entry = readdir(dir))) {
+		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
+			continue;
+		if (remove_below(dirfd(dir), entry->d_name, err) < 0)
+			return -1;
+	}
+	return errno ? error_errno(err, errno, "cannot read folder '%s'", name) : 0;
+}
+
+static int remove_below(int at, const char *name, struct error *err)
+{
+	int fd, ret;
+	DIR *dir;
+
+	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return error_errno(err, errno, "cannot remove '%s'", name);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, errno, "cannot open folder '%s'", name);
+	dir = fdopendir(fd);
+	if (!dir) {
+		error_errno(err, errno, "cannot open folder '%s'", name);
+		(void)close(fd);
+		return -1;
+	}
+	ret = remove_entries(dir, name, err);
+	(void)closedir(dir);
+	if (ret == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "cannot remove folder '%s'", name);
+	return ret;
+}
+
+int file_remove_tree(const char *path, struct error *err)
+{
+	return remove_below(AT_FDCWD, path, err);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+
+static char folder[] = "/tmp/box-test-fd-XXXXXX";
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int drop_folder(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	return file_remove_tree(folder, &err);
+}
+
+static void test_replace_then_read_gives_the_bytes(void **state)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+	struct error err = { 0 };
+	struct stat st;
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/a", folder);
+	assert_ok(file_replace(AT_FDCWD, path, "one", 3, 0600, &err), &err);
+	assert_ok(file_replace(AT_FDCWD, path, "two", 3, 0640, &err), &err);
+	assert_ok(file_read(AT_FDCWD, path, 10, &text, &err), &err);
+	assert_string_equal(str_get(&text), "two");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_int_equal(file_read(AT_FDCWD, path, 2, &text, &err), -1);
+	assert_error(&err, ERROR_INVALID, "larger than 2 bytes");
+}
+
+static void test_read_missing_is_not_found(void **state)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(file_read(AT_FDCWD, "/nonexistent/x", 10, &text, &err), -1);
+	assert_error(&err, ERROR_NOT_FOUND, "'/nonexistent/x'");
+}
+
+static void test_remove_tree_follows_no_link(void **state)
+{
+	struct error err = { 0 };
+	char tree[128], inner[160], link[160], outside[128];
+
+	(void)state;
+	snprintf(tree, sizeof(tree), "%s/tree", folder);
+	snprintf(inner, sizeof(inner), "%s/x/y", tree);
+	snprintf(link, sizeof(link), "%s/x/link", tree);
+	snprintf(outside, sizeof(outside), "%s/outside", folder);
+	assert_ok(file_mkdirs(inner, 0700, &err), &err);
+	assert_ok(file_mkdirs(outside, 0700, &err), &err);
+	assert_int_equal(symlink(outside, link), 0);
+	assert_ok(file_remove_tree(tree, &err), &err);
+	assert_int_equal(access(tree, F_OK), -1);
+	assert_int_equal(access(outside, F_OK), 0);
+	assert_ok(file_remove_tree(tree, &err), &err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replace_then_read_gives_the_bytes),
+		cmocka_unit_test(test_read_missing_is_not_found),
+		cmocka_unit_test(test_remove_tree_follows_no_link),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, drop_folder);
+}
