@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table, and look-ups in it. Its order is the order of help. */
+#include "cli/command.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static const char group_boxes[] UNUSED = "Boxes";
+static const char group_inside[] UNUSED = "Inside a box";
+static const char group_snapshots[] UNUSED = "Snapshots and clones";
+static const char group_images[] UNUSED = "Templates and images";
+static const char group_host[] UNUSED = "Host";
+static const char group_about[] = "About";
+
+const struct command commands[] = {
+	{
+		.name = "help",
+		.group = group_about,
+		.args = "[COMMAND]",
+		.summary = "list the commands, or explain one",
+		.max_args = 1,
+		.needs = TAKES_JSON,
+		.complete = { WORD_COMMAND },
+		.run = cmd_help,
+	},
+	{
+		.name = "version",
+		.group = group_about,
+		.args = "",
+		.summary = "print the version",
+		.needs = TAKES_JSON,
+		.run = cmd_version,
+	},
+	{
+		.name = "completion",
+		.group = group_about,
+		.args = "bash|zsh|fish",
+		.summary = "print a completion script for a shell",
+		.min_args = 1,
+		.max_args = 1,
+		.complete = { WORD_SHELL },
+		.run = cmd_completion,
+	},
+	{
+		.name = "__complete",
+		.group = group_about,
+		.args = "[-- WORD...]",
+		.summary = "print what can follow the words",
+		.max_args = ARGS_ANY,
+		.needs = HIDDEN | TAKES_REST,
+		.run = cmd_complete,
+	},
+};
+
+const size_t command_count = ARRAY_LEN(commands);
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < command_count; i++)
+		if (str_equal(commands[i].name, name) ||
+			(commands[i].alias && str_equal(commands[i].alias, name)))
+			return &commands[i];
+	return NULL;
+}
+
+/* The nearest name that help shows. */
+static const char *nearest(const char *name)
+{
+	const char *names[2 * ARRAY_LEN(commands)];
+	char lower[64];
+	size_t count = 0, len = 0;
+
+	for (; name[len] && len < sizeof(lower) - 1; len++)
+		lower[len] = (char)tolower((unsigned char)name[len]);
+	lower[len] = '\0';
+	for (size_t i = 0; i < command_count; i++) {
+		if (commands[i].needs & HIDDEN)
+			continue;
+		if (str_equal(commands[i].name, lower))
+			return commands[i].name;
+		names[count++] = commands[i].name;
+		if (commands[i].alias)
+			names[count++] = commands[i].alias;
+	}
+	return str_nearest(lower, names, count);
+}
+
+const struct command *command_get(const char *name, struct error *err)
+{
+	const struct command *command = command_find(name);
+	_cleanup_str_ struct str shown = STR_INIT;
+	const char *near;
+
+	if (command)
+		return command;
+	str_append_escaped(&shown, name, strlen(name), false);
+	error_set(err, ERROR_USAGE, "unknown command '%s'", str_get(&shown));
+	near = nearest(name);
+	if (near)
+		error_hint(err, "; did you mean '%s'?", near);
+	return NULL;
+}
+
+/* The index-th argument of the synopsis, without brackets and dots; "--" is none. */
+static void args_word(const char *args, size_t index, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	for (;;) {
+		size_t word = strcspn(args, " ");
+
+		if (!(word == 2 && strncmp(args, "--", 2) == 0) && index-- == 0) {
+			for (size_t i = 0; i < word && n < len - 1; i++)
+				if (!strchr("[].", args[i]))
+					buf[n++] = args[i];
+			break;
+		}
+		if (!args[word])
+			break;
+		args += word + 1;
+	}
+	buf[n] = '\0';
+}
+
+static int missing_argument(const struct command *c, size_t index, struct error *err)
+{
+	char name[64];
+
+	args_word(c->args, index, name, sizeof(name));
+	return error_set(err, ERROR_USAGE, "%s is missing: box %s %s", name, c->name, c->args);
+}
+
+static int stray_argument(const struct command *c, const char *word, struct error *err)
+{
+	_cleanup_str_ struct str shown = STR_INIT;
+
+	str_append_escaped(&shown, word, strlen(word), false);
+	return error_set(err, ERROR_USAGE, "unexpected argument '%s': box %s%s%s", str_get(&shown),
+		c->name, *c->args ? " " : "", c->args);
+}
+
+int command_check_args(const struct command *c, const struct call *call, struct error *err)
+{
+	/* What stands before a "--" is ours alone: "box exec -- ls" lacks the box, not the command. */
+	if ((c->needs & TAKES_REST) && call->dashes) {
+		if (call->before < MIN(c->own_args, c->min_args))
+			return missing_argument(c, call->before, err);
+		if (call->before > c->own_args)
+			return stray_argument(c, call->args[c->own_args], err);
+	}
+	if (call->count < c->min_args)
+		return missing_argument(c, call->count, err);
+	if (call->count > c->max_args)
+		return stray_argument(c, call->args[c->max_args], err);
+	return 0;
+}
+
+struct option_rules command_rules(const struct command *command)
+{
+	return (struct option_rules){
+		.own = command->options,
+		.needs = command->needs,
+		.takes_rest = command->needs & TAKES_REST,
+		.own_args = command->own_args,
+	};
+}
