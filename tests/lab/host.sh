@@ -63,9 +63,21 @@ host_enter() {
 		LANG=C.UTF-8 BOX_LAB_ID="$BOX_LAB_ID" "$@"
 }
 
+# What libvirt found out about QEMU (several seconds' work) is kept between labs; libvirt itself checks
+# that it still fits the programs, the kernel and the processor.
 host_start_libvirt() {
+	local found=$LAB_STATE/var/cache/libvirt/qemu/capabilities kept=$LAB_CACHE/capabilities
+	if [ -d "$kept" ]; then
+		mkdir -p "$found"
+		cp "$kept"/*.xml "$found"
+	fi
 	host_enter virtlogd -d </dev/null >>"$LAB_STATE/log/virtlogd.log" 2>&1
 	host_start_libvirtd
+	rm -rf "$kept.$$"
+	mkdir -p "$LAB_CACHE"
+	cp -r "$found" "$kept.$$"
+	rm -rf "$kept"
+	mv -T "$kept.$$" "$kept" 2>/dev/null || rm -rf "$kept.$$" # another lab was quicker
 }
 
 host_start_libvirtd() {

@@ -5,7 +5,7 @@
 # between. Compared before and after: network namespaces, mounts, processes, files. The lab is its own
 # (BOX_LAB=downtest), so it can run beside others.
 set -euo pipefail
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib.sh"
 require_root
 require_command nft dnsmasq socat libvirtd virtlogd jq
 lab=$(dirname "$0")/lab
@@ -16,9 +16,8 @@ on_exit "$lab" down
 # What a lab could leave. Other labs and tests may run on this machine at the same time, so only what
 # could be this lab's is looked at.
 leftovers() {
-	ls /run/netns 2>/dev/null | grep "^$BOX_LAB-" || :
+	ls -d "/run/netns/$BOX_LAB-"* "$state" 2>/dev/null || :
 	grep -F "$BOX_LAB" /proc/self/mountinfo || :
-	ls -d "$state" 2>/dev/null || :
 	if [ -n "${1:-}" ]; then
 		grep -lzxF "BOX_LAB_ID=$1" /proc/[0-9]*/environ 2>/dev/null || :
 	fi
@@ -39,7 +38,7 @@ check_down() {
 	if [ -e "$state/holder" ]; then
 		namespaces+=" $(stat -Lc %i "/proc/$(cat "$state/holder")/ns/mnt" 2>/dev/null || :)"
 	fi
-	namespaces=$(echo $namespaces | tr ' ' '|')
+	namespaces=$(tr -s ' \n' '|' <<<"$namespaces" | sed 's/^|//; s/|$//')
 	"$lab" down || fail "$1: lab down failed"
 	left=$(leftovers "$id" "$namespaces")
 	[ -z "$left" ] || fail "$1: left behind: $left"
