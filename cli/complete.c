@@ -173,7 +173,7 @@ static void offer_inline_value(struct line *line, const char *word, const struct
 	offer_word(line, row->complete);
 }
 
-static void complete_line(struct line *line, char *const *words, size_t count)
+static void complete_line(struct line *line, const char *const *words, size_t count)
 {
 	const char *last = words[count - 1];
 	const struct option_row *pending = NULL, *row;
@@ -208,8 +208,8 @@ static void complete_line(struct line *line, char *const *words, size_t count)
 	}
 }
 
-void complete_words(
-	char *const *words, size_t count, const struct complete_source *source, struct str *into)
+void complete_words(const char *const *words, size_t count, const struct complete_source *source,
+	struct str *into)
 {
 	struct line line = { .prefix = count ? words[count - 1] : "",
 		.before = "",

@@ -20,7 +20,7 @@ struct complete_source {
  * Append the candidates for the last of count words, a line each ("word" or "word<TAB>help"), those that
  * do not begin with it left out. words[0] is the command. A single line ":file" asks the shell for files.
  */
-void complete_words(
-	char *const *words, size_t count, const struct complete_source *source, struct str *into);
+void complete_words(const char *const *words, size_t count, const struct complete_source *source,
+	struct str *into);
 
 #endif

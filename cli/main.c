@@ -78,7 +78,7 @@ static int dispatch(const struct command *command, int argc, char **argv)
 	struct error err = { 0 };
 	int ret;
 
-	ret = options_parse(&rules, argv + 2, (size_t)argc - 2, &call, &err);
+	ret = options_parse(&rules, (const char *const *)argv + 2, (size_t)argc - 2, &call, &err);
 	if (ret == 0 && (call.global.help || call.global.version))
 		ret = answer(command, &call, &err);
 	else if (ret == 0 && (ret = command_check_args(command, &call, &err)) == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/option.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"
@@ -86,7 +86,7 @@ void call_done(struct call *call)
 /* Where parsing is: the words left, and the call that is being filled. */
 struct parser {
 	const struct option_rules *rules;
-	char *const *words;
+	const char *const *words;
 	size_t count, next;
 	struct call *call;
 };
@@ -237,7 +237,7 @@ static int take_words(struct parser *p, struct error *err)
 	struct call *call = p->call;
 
 	while (p->next < p->count) {
-		char *word = p->words[p->next];
+		const char *word = p->words[p->next];
 
 		if (!call->dashes && str_equal(word, "--")) {
 			call->dashes = true;
@@ -263,7 +263,7 @@ static int take_words(struct parser *p, struct error *err)
 	return 0;
 }
 
-int options_parse(const struct option_rules *rules, char *const *words, size_t count,
+int options_parse(const struct option_rules *rules, const char *const *words, size_t count,
 	struct call *ret, struct error *err)
 {
 	_cleanup_(call_done) struct call call = { 0 };

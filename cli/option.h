@@ -87,7 +87,8 @@ extern const struct option_table option_globals;
 
 /* One call of a command: its words, sorted. */
 struct call {
-	char **args; /* the array is owned, its texts are lent from the command line; NULL-terminated */
+	const char **
+		args; /* the array is owned, its texts are lent from the command line; NULL-terminated */
 	size_t count;
 	bool dashes; /* there was a "--" */
 	size_t before; /* how many of the arguments stood before it; count without one */
@@ -112,7 +113,7 @@ struct option_rules {
  * Sort count words (those after the command's name). --help and --version are seen before anything is
  * checked, unless "--" comes first. ERROR_USAGE names the word and, for an unknown option, the nearest.
  */
-int options_parse(const struct option_rules *rules, char *const *words, size_t count,
+int options_parse(const struct option_rules *rules, const char *const *words, size_t count,
 	struct call *ret, struct error *err) MUST_CHECK;
 
 /* True when the global row is one of a command with these needs. */
