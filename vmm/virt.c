@@ -65,6 +65,7 @@ static const struct {
 } text_kinds[] = {
 	{ "No space left on device", ERROR_NO_SPACE },
 	{ "Disk quota exceeded", ERROR_NO_SPACE },
+	{ "already exists", ERROR_EXISTS },
 	{ "Permission denied", ERROR_DENIED },
 	{ "End of file while reading data", ERROR_UNREACHABLE },
 	{ "client socket is closed", ERROR_UNREACHABLE },
