@@ -136,7 +136,7 @@ int session_confirm(struct session *s, const char *act, struct error *err)
 	progress_resume(&s->progress);
 	if (got < 0)
 		return -1;
-	return is_yes(answer) ? 0 : error_set(err, ERROR_FAILED, "aborted");
+	return got && is_yes(answer) ? 0 : error_set(err, ERROR_FAILED, "aborted");
 }
 
 /* The row's wording with the arguments in place of "{}". */

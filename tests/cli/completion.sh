@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The scripts load in their shells and offer what "box __complete" offers.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_command jq
+
+# What the table holds, completion offers, and nothing else.
+names=$(box help --json | jq -r '.commands[] | .name, .alias // empty' | sort)
+offered=$(box __complete -- '' | cut -f1 | grep -v '^--' | sort)
+assert_equal "$names" "$offered" 'commands'
+for name in $(box help --json | jq -r '.commands[].name'); do
+	options=$(box help --json | jq -r --arg n "$name" \
+		'.commands[] | select(.name == $n).options[] | "--" + .name' | sort)
+	offered=$(box __complete -- "$name" -- | cut -f1 | sort)
+	assert_equal "$options" "$offered" "box $name --"
+	offered=$(box __complete -- "$name" --q | cut -f1)
+	assert_equal '--quiet' "$offered" "box $name --q"
+done
+
+bash_offers() { # WORDS...: what bash's function puts into COMPREPLY for the last word
+	bash --norc -c 'eval "$(box completion bash)"
+		COMP_WORDS=(box "$@") COMP_CWORD=$#
+		_box
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+}
+assert_equal 'version' "$(bash_offers versi)"
+assert_equal $'bash\nzsh\nfish' "$(bash_offers completion '')"
+assert_equal '' "$(bash_offers completion bash '')"
+assert_equal '--json' "$(bash_offers version --js)"
+bash -n <(box completion bash) || fail 'bash does not read its script'
+if command -v zsh >/dev/null; then
+	box completion zsh | zsh -n || fail 'zsh does not read its script'
+fi
+if command -v fish >/dev/null; then
+	box completion fish | fish -n || fail 'fish does not read its script'
+	assert_equal 'zsh' "$(fish -c 'box completion fish | source; complete -C "box completion z"')"
+fi
