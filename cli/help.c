@@ -68,7 +68,7 @@ void help_command(const struct command *command, struct str *into)
 	str_printf(into, "\nThe manual page is box-%s(1).\n", command->name);
 }
 
-static int add_option(json_t *list, const struct option_row *row, bool is_global, struct error *err)
+static int add_option(json_t *list, const struct option_row *row, bool general, struct error *err)
 {
 	const char letter[2] = { row->letter, '\0' };
 	json_t *object = json_object();
@@ -78,7 +78,7 @@ static int add_option(json_t *list, const struct option_row *row, bool is_global
 		json_set_text(object, "letter", row->letter ? letter : NULL, err) < 0 ||
 		json_set_text(object, "argument", row->arg, err) < 0 ||
 		json_set_text(object, "help", row->help, err) < 0 ||
-		json_set_bool(object, "global", is_global, err) < 0)
+		json_set_bool(object, "general", general, err) < 0)
 		return -1;
 	return 0;
 }
@@ -95,7 +95,8 @@ static int add_options(json_t *object, const struct command *command, struct err
 			return -1;
 	for (size_t i = 0; i < option_globals.count; i++)
 		if (option_applies(&option_globals.rows[i], command->needs) &&
-			add_option(list, &option_globals.rows[i], true, err) < 0)
+			add_option(list, &option_globals.rows[i], !option_globals.rows[i].when,
+				err) < 0)
 			return -1;
 	return 0;
 }

@@ -15,8 +15,8 @@ void help_command(const struct command *command, struct str *into);
 
 /*
  * The table for programs ("box help --json"), hidden commands left out: the list behind "commands", each
- * with name, alias, group, synopsis, summary and options {name, letter, argument, help, global}. Given;
- * NULL with err.
+ * with name, alias, group, arguments, summary and options {name, letter, argument, help, general: it is one
+ * of every command}. Given; NULL with err.
  */
 json_t *help_json(struct error *err) MUST_CHECK;
 
