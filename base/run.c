@@ -19,14 +19,14 @@
 
 #include "base/fd.h"
 
-enum { TAIL_MAX = 600, LINE_MAX_BYTES = 4096, KILL_AFTER_MS = 2000 };
+enum { TAIL_MAX = 600, LINE_MAX_BYTES = 4096, KILL_AFTER_MS = 2000, CLEAN_UP_MS = 10000 };
 
 struct child {
 	const struct run *run;
 	pid_t pid;
 	int pidfd, out, errs; /* -1 when closed */
 	struct str tail, line;
-	bool overflow, terminated;
+	bool overflow, terminated, interrupted;
 	uint64_t deadline; /* milliseconds of CLOCK_MONOTONIC, 0: none */
 };
 
@@ -187,11 +187,18 @@ static int wait_ms(struct child *c, bool *timed_out)
 		return -1;
 	if (now < c->deadline)
 		return (int)MIN(c->deadline - now, 60000u);
-	*timed_out = true;
+	*timed_out = !c->interrupted;
 	(void)kill(-c->pid, c->terminated ? SIGKILL : SIGTERM);
 	c->terminated = true;
 	c->deadline = now + KILL_AFTER_MS;
 	return KILL_AFTER_MS;
+}
+
+static void child_interrupt(struct child *c)
+{
+	c->interrupted = c->terminated = true;
+	c->deadline = now_ms() + CLEAN_UP_MS;
+	(void)kill(-c->pid, SIGTERM);
 }
 
 static int child_wait(struct child *c, bool *timed_out, struct error *err)
@@ -199,12 +206,14 @@ static int child_wait(struct child *c, bool *timed_out, struct error *err)
 	bool ended = false;
 
 	while (!ended || c->out >= 0 || c->errs >= 0) {
-		struct pollfd fds[3] = {
+		bool watch = c->run->interrupt_fd > 0 && !c->interrupted;
+		struct pollfd fds[4] = {
 			{ .fd = c->out, .events = POLLIN },
 			{ .fd = c->errs, .events = POLLIN },
 			{ .fd = ended ? -1 : c->pidfd, .events = POLLIN },
+			{ .fd = watch ? c->run->interrupt_fd : -1, .events = POLLIN },
 		};
-		int n = poll(fds, 3, ended ? 0 : wait_ms(c, timed_out));
+		int n = poll(fds, 4, ended ? 0 : wait_ms(c, timed_out));
 
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, errno, "cannot wait for '%s'", c->run->argv[0]);
@@ -218,6 +227,8 @@ static int child_wait(struct child *c, bool *timed_out, struct error *err)
 			drain(c, &c->errs, take_errs);
 		if (fds[2].revents)
 			ended = true;
+		if (fds[3].revents && !ended)
+			child_interrupt(c);
 	}
 	if (c->line.len)
 		take_line(c);
@@ -235,6 +246,9 @@ static int child_verdict(struct child *c, bool timed_out, int *ret_status, struc
 	code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	if (ret_status)
 		*ret_status = code;
+	if (c->interrupted && code)
+		return error_set(
+			err, ERROR_INTERRUPTED, "'%s' was interrupted%s%s", name, colon, tail);
 	if (timed_out)
 		return error_set(err, ERROR_TIMEOUT, "'%s' took too long%s%s", name, colon, tail);
 	if (c->overflow)

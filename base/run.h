@@ -22,6 +22,12 @@ struct run {
 	struct str *output; /* captured standard output, at most output_max bytes */
 	size_t output_max; /* 0: 1 MiB */
 	uint64_t timeout_ms; /* 0: none; then TERM, after 2 s KILL, to its process group */
+	/*
+	 * Lent; 0: none. When it becomes readable (a signal handler wrote to it), the child's process
+	 * group gets TERM, and KILL after 10 s: it may have something to clean up. ERROR_INTERRUPTED,
+	 * unless it still ends with status 0.
+	 */
+	int interrupt_fd;
 	/* Called for each whole line of stderr, escaped; NULL: only the tail is kept for the error. */
 	void (*line)(const char *text, void *data);
 	void *data;

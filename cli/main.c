@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/help.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "config.h"
@@ -68,7 +69,12 @@ static int run(const struct command *command, const struct call *call, char **ar
 	if (ret == 0)
 		ret = command->run(&s, call, &err);
 	session_done(&s);
-	return ret < 0 ? report(command, s.fault, &err) : s.status;
+	if (ret == 0)
+		return s.status;
+	ret = report(command, s.fault, &err);
+	if (err.kind == ERROR_INTERRUPTED)
+		interrupt_die();
+	return ret;
 }
 
 static int dispatch(const struct command *command, int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/interrupt.h"
 
 enum { ANSWER_MAX = 64 };
 
@@ -160,6 +161,12 @@ int session_prepare(struct session *s, const struct call *call, struct error *er
 {
 	unsigned needs = s->command->needs;
 
+	/* The commands that run something in a box pass signals on to it, in their own way. */
+	if (!(needs & RUN_CONTRACT)) {
+		if (interrupt_watch(err) < 0)
+			return -1;
+		virt_interrupt_flag(interrupt_flag());
+	}
 	if ((needs & NEED_ROOT) && geteuid() != 0)
 		return error_set(err, ERROR_DENIED,
 			"'box %s' changes the host and must be run as root", s->command->name);

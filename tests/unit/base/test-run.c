@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/test.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
 #include "base/run.h"
 
 static void test_output_is_captured(void **state)
@@ -76,6 +80,30 @@ static void test_too_much_output_is_refused(void **state)
 	assert_true(out.len <= 1000);
 }
 
+/* The child is ready when its first line comes: then "a signal handler" writes. */
+static void interrupt_now(const char *text, void *data)
+{
+	const uint64_t one = 1;
+
+	if (strcmp(text, "ready") == 0)
+		assert_int_equal(write(*(int *)data, &one, sizeof(one)), sizeof(one));
+}
+
+static void test_interrupt_lets_the_child_clean_up(void **state)
+{
+	const char *argv[] = { "sh", "-c",
+		"trap 'echo cleaned >&2; exit 3' TERM; echo ready >&2; sleep 60 & wait", NULL };
+	_cleanup_close_ int fd = eventfd(0, EFD_CLOEXEC);
+	struct run run = { .argv = argv, .interrupt_fd = fd, .line = interrupt_now, .data = &fd };
+	struct error err = { 0 };
+	int status = 0;
+
+	(void)state;
+	assert_int_equal(run_program(&run, &status, &err), -1);
+	assert_error(&err, ERROR_INTERRUPTED, "'sh' was interrupted: ready; cleaned");
+	assert_int_equal(status, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +112,7 @@ int main(void)
 		cmocka_unit_test(test_missing_program_is_not_found),
 		cmocka_unit_test(test_timeout_ends_the_group),
 		cmocka_unit_test(test_signal_is_told),
+		cmocka_unit_test(test_interrupt_lets_the_child_clean_up),
 		cmocka_unit_test(test_too_much_output_is_refused),
 	};
 
