@@ -192,6 +192,11 @@ void virt_interrupt_flag(const volatile sig_atomic_t *flag)
 	interrupt_flag = flag;
 }
 
+bool virt_interrupted(void)
+{
+	return interrupt_flag && *interrupt_flag;
+}
+
 /* The timer only has to make the loop return; what it means is read from the clock. */
 static void wake(int timer, void *data)
 {
@@ -203,7 +208,7 @@ static int wait_once(virConnectPtr conn, struct error *err)
 {
 	if (virEventRunDefaultImpl() < 0)
 		return error_virt(err, "cannot wait for libvirt's events");
-	if (interrupt_flag && *interrupt_flag)
+	if (virt_interrupted())
 		return error_set(err, ERROR_INTERRUPTED, "interrupted");
 	if (virConnectIsAlive(conn) != 1)
 		return error_set(err, ERROR_UNREACHABLE, "the connection to libvirt broke");

@@ -79,4 +79,7 @@ int virt_wait(
 /* Lend a flag that a signal handler raises; virt_wait looks at it. NULL takes it back. */
 void virt_interrupt_flag(const volatile sig_atomic_t *flag);
 
+/* Whether that flag is raised. */
+bool virt_interrupted(void);
+
 #endif
