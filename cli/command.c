@@ -11,10 +11,19 @@ static const char group_boxes[] UNUSED = "Boxes";
 static const char group_inside[] UNUSED = "Inside a box";
 static const char group_snapshots[] UNUSED = "Snapshots and clones";
 static const char group_images[] UNUSED = "Templates and images";
-static const char group_host[] UNUSED = "Host";
+static const char group_host[] = "Host";
 static const char group_about[] = "About";
 
 const struct command commands[] = {
+	{
+		.name = "doctor",
+		.group = group_host,
+		.args = "",
+		.summary = "say whether this host is fit for boxes, and how to repair it",
+		.needs = TAKES_JSON,
+		.options = &cmd_doctor_options,
+		.run = cmd_doctor,
+	},
 	{
 		.name = "help",
 		.group = group_about,

@@ -75,6 +75,8 @@ struct option_rules command_rules(const struct command *command);
 
 COMMAND_RUN(completion);
 COMMAND_RUN(complete);
+COMMAND_RUN(doctor);
+extern const struct option_table cmd_doctor_options;
 COMMAND_RUN(help);
 COMMAND_RUN(version);
 

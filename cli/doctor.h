@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is this host fit for boxes? A table of checks, each with what it looks at, what it saw, and the
+ * command that repairs it. Looking changes nothing. What is fixed is looked at again.
+ */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include "cli/session.h"
+
+enum verdict {
+	VERDICT_OK,
+	VERDICT_DIRTY,
+	VERDICT_UNSEEN, /* cannot be seen from here: not root, another machine, no connection */
+};
+
+struct finding {
+	enum verdict verdict;
+	char text[400]; /* what was seen; fit for a terminal */
+	char repair[160]; /* a command or a sentence; "" when there is nothing to do */
+};
+
+struct doctor {
+	struct session *session;
+	virConnectPtr conn; /* lent; NULL when the host does not answer */
+	bool local; /* the hypervisor is this machine */
+	bool root;
+};
+
+struct check {
+	const char *name; /* for --json and for the reader: "tables" */
+	const char *what; /* a line about what it looks at, for the manual page */
+	bool needs_virt, needs_local, needs_root; /* else VERDICT_UNSEEN without looking */
+	/* See. An error becomes VERDICT_DIRTY with its text and the repair set so far. */
+	int (*look)(struct doctor *d, struct finding *ret, struct error *err);
+	/* Repair; NULL: only a person can. */
+	int (*fix)(struct doctor *d, struct error *err);
+};
+
+extern const struct check doctor_checks[];
+extern const size_t doctor_check_count;
+
+/* Fill the finding's text or repair. */
+void finding_say(struct finding *f, enum verdict verdict, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void finding_repair(struct finding *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* cli/doctor-kvm.c: can this machine's KVM run a guest. */
+int doctor_look_kvm(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+
+#endif
