@@ -81,11 +81,54 @@ int cmd_completion(struct session *s, const struct call *call, struct error *err
 		err, ERROR_USAGE, "no completion for '%s': bash, zsh or fish", str_get(&shown));
 }
 
+/* What the line says about the host: the value of --connect, lent; NULL when it has none. */
+static const char *line_host(const struct call *call)
+{
+	for (size_t i = 0; i + 1 < call->count; i++) {
+		if (str_starts(call->args[i], "--connect="))
+			return call->args[i] + strlen("--connect=");
+		if (str_equal(call->args[i], "--connect"))
+			return call->args[i + 1];
+	}
+	return NULL;
+}
+
+static void append_labels(const struct box_row *row, const char *prefix, struct str *into)
+{
+	vec_foreach(struct meta_snapshot, snapshot, &row->meta.snapshots)
+		str_printf(into, "%s%s%s\n", prefix, *prefix ? "/" : "", snapshot->label);
+}
+
+static void append_boxes(struct session *s, enum word kind, const char *before, struct str *into)
+{
+	_cleanup_box_rows_ struct box_rows rows = VEC_INIT;
+	struct error ignored = { 0 };
+
+	if (!session_virt(s, &ignored) || box_list(s->conn, &rows, &ignored) < 0)
+		return;
+	vec_foreach(struct box_row, row, &rows) {
+		if (kind != WORD_LABEL)
+			str_printf(into, "%s\n", row->name);
+		if (kind == WORD_BOX_OR_LABEL)
+			append_labels(row, row->name, into);
+		if (kind == WORD_LABEL && str_equal(row->name, before))
+			append_labels(row, "", into);
+	}
+}
+
+/* A host that does not answer has no names to offer: completion is silent. */
+static void host_words(enum word kind, const char *before, struct str *into, void *data)
+{
+	if (kind == WORD_BOX || kind == WORD_BOX_OR_LABEL || kind == WORD_LABEL)
+		append_boxes(data, kind, before, into);
+}
+
 int cmd_complete(struct session *s, const struct call *call, struct error *err)
 {
+	struct complete_source source = { .words = host_words, .data = s };
 	_cleanup_str_ struct str text = STR_INIT;
 
-	(void)s;
-	complete_words(call->args, call->count, NULL, &text);
+	s->global.connect = line_host(call);
+	complete_words(call->args, call->count, &source, &text);
 	return output_str(&text, err);
 }

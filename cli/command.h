@@ -15,18 +15,22 @@
 
 struct session;
 
-/* What a command needs, checked in this order by the dispatcher before it runs. */
+/* What a command needs: met by session_prepare in this order, before it runs. */
 enum need {
-	NEED_ROOT = 1 << 0, /* effective user id 0; but only where the host is this machine */
+	NEED_ROOT = 1 << 0, /* effective user id 0 */
 	NEED_VIRT = 1 << 1, /* a connection to libvirt */
-	NEED_BOX = 1 << 2, /* the first argument names a box of ours; implies NEED_VIRT */
-	NEED_STOPPED = 1 << 3, /* that box is shut off */
-	CONFIRM = 1 << 4, /* ask first, with the wording of .confirm; takes --force */
-	TAKES_FORCE = 1 << 5, /* --force with a meaning of the command's own */
-	TAKES_JSON = 1 << 6, /* --json */
-	TAKES_REST = 1 << 7, /* arguments after the first own_args are another program's */
-	RUN_CONTRACT = 1 << 8, /* exit status 125 to 127 and fault lines: cli/fault.h */
-	HIDDEN = 1 << 9, /* not in help, no manual page */
+	NEED_BOX =
+		1
+		<< 2, /* the first argument names a box of ours: session->box; implies NEED_VIRT */
+	NEED_BOXES = 1 << 3, /* every argument does; implies NEED_VIRT */
+	NEED_STOPPED = 1 << 4, /* with NEED_BOX: it is shut off */
+	NEED_RUNNING = 1 << 5, /* with NEED_BOX: it runs */
+	CONFIRM = 1 << 6, /* ask first, with the wording of .confirm; takes --force */
+	TAKES_FORCE = 1 << 7, /* --force with a meaning of the command's own */
+	TAKES_JSON = 1 << 8, /* --json */
+	TAKES_REST = 1 << 9, /* arguments after the first own_args are another program's */
+	RUN_CONTRACT = 1 << 10, /* exit status 125 to 127 and fault lines: cli/fault.h */
+	HIDDEN = 1 << 11, /* not in help, no manual page */
 };
 
 enum { ARGS_ANY = 1 << 20, COMMAND_WORDS_MAX = 4 };

@@ -35,6 +35,7 @@ void session_init(struct session *s, const struct command *command, const struct
 void session_done(struct session *s)
 {
 	progress_done(&s->progress);
+	box_done(&s->box);
 	if (s->conn)
 		(void)virConnectClose(s->conn);
 	s->conn = NULL;
@@ -157,6 +158,50 @@ static int confirm_row(struct session *s, const struct call *call, struct error 
 	return session_confirm(s, str_get(&act), err);
 }
 
+static int need_state(struct session *s, struct error *err)
+{
+	unsigned needs = s->command->needs;
+	const char *name = s->box.name;
+	enum box_state state;
+
+	if (!(needs & (NEED_STOPPED | NEED_RUNNING)))
+		return 0;
+	if (box_get_state(&s->box, &state, err) < 0)
+		return -1;
+	if ((needs & NEED_STOPPED) && state != BOX_STOPPED)
+		return error_set(err, ERROR_BUSY, "box '%s' is %s; stop it first: box down %s",
+			name, box_state_name(state), name);
+	if (!(needs & NEED_RUNNING) || state == BOX_RUNNING)
+		return 0;
+	if (state == BOX_PAUSED)
+		return error_set(err, ERROR_BUSY,
+			"box '%s' is paused; let it run on: box virsh %s -- resume", name, name);
+	s->fault = FAULT_BOX_STOPPED;
+	return error_set(
+		err, ERROR_BUSY, "box '%s' is stopped; start it: box start %s", name, name);
+}
+
+static int need_box(struct session *s, const char *name, struct error *err)
+{
+	if (box_find(s->conn, name, &s->box, err) < 0) {
+		if (err->kind == ERROR_NOT_FOUND)
+			s->fault = FAULT_BOX_MISSING;
+		return -1;
+	}
+	return need_state(s, err);
+}
+
+static int need_boxes(struct session *s, const struct call *call, struct error *err)
+{
+	for (size_t i = 0; i < call->count; i++) {
+		_cleanup_box_ struct box box = { 0 };
+
+		if (box_find(s->conn, call->args[i], &box, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int session_prepare(struct session *s, const struct call *call, struct error *err)
 {
 	unsigned needs = s->command->needs;
@@ -167,10 +212,15 @@ int session_prepare(struct session *s, const struct call *call, struct error *er
 			return -1;
 		virt_interrupt_flag(interrupt_flag());
 	}
+	s->fault = (needs & NEED_BOX) ? FAULT_AGENT_UNREACHABLE : FAULT_START_FAILED;
 	if ((needs & NEED_ROOT) && geteuid() != 0)
 		return error_set(err, ERROR_DENIED,
 			"'box %s' changes the host and must be run as root", s->command->name);
-	if ((needs & (NEED_VIRT | NEED_BOX)) && !session_virt(s, err))
+	if ((needs & (NEED_VIRT | NEED_BOX | NEED_BOXES)) && !session_virt(s, err))
+		return -1;
+	if ((needs & NEED_BOX) && need_box(s, call->args[0], err) < 0)
+		return -1;
+	if ((needs & NEED_BOXES) && need_boxes(s, call, err) < 0)
 		return -1;
 	return (needs & CONFIRM) ? confirm_row(s, call, err) : 0;
 }

@@ -12,6 +12,7 @@
 #include "base/steps.h"
 #include "cli/command.h"
 #include "cli/fault.h"
+#include "vmm/box.h"
 #include "vmm/virt.h"
 
 struct session {
@@ -20,6 +21,8 @@ struct session {
 	struct global_options global; /* --timing also stands for BOX_TIMING=1 */
 	bool in_tty, out_tty, err_tty; /* is it a terminal */
 	virConnectPtr conn; /* owned; NULL until session_virt */
+	struct box
+		box; /* owned; with NEED_BOX the box that the first argument names, else zeroed */
 	struct progress progress;
 	struct steps_observer observer; /* for steps_run: shows progress, prints timing */
 	enum fault fault; /* of the stage that runs now; RUN_CONTRACT commands keep it true */

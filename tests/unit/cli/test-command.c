@@ -37,8 +37,10 @@ static void test_rows_are_complete(void **state)
 			assert_int_equal(c->max_args, ARGS_ANY);
 		else
 			assert_int_equal(c->own_args, 0);
-		if (c->needs & (NEED_BOX | NEED_STOPPED))
+		if (c->needs & (NEED_BOX | NEED_STOPPED | NEED_RUNNING))
 			assert_true((c->needs & NEED_BOX) && c->min_args >= 1);
+		if (c->needs & NEED_BOXES)
+			assert_true(c->min_args >= 1 && !(c->needs & TAKES_REST));
 		for (size_t k = 0; c->options && k < c->options->count; k++) {
 			const struct option_row *row = &c->options->rows[k];
 
