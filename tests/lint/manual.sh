@@ -84,3 +84,7 @@ for page in $(grep -ohE '\*box[a-z-]*\*\([0-9]\)' "$man"/*.scd | tr -d '*' | sor
 	page=${page%%(*}.$(grep -oE '[0-9]' <<<"${page##*(}")
 	[ -f "$man/$page.scd" ] || fail "a page refers to $page, which does not exist"
 done
+# box-isolation(7) tells every counter of the rules, and none that is not there.
+want=$(grep -oE 'counter drop_[a-z0-9_]+' "$source_root"/tests/golden/rules/*.nft | grep -oE 'drop_[a-z0-9_]+' | sort -u)
+got=$(grep -oE 'drop_[a-z0-9_]+' "$man/box-isolation.7.scd" | sort -u)
+assert_equal "$want" "$got" 'box-isolation.7, counters'
