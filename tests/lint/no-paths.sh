@@ -5,10 +5,12 @@
 . "$(dirname "$(readlink -f "$0")")/files.sh"
 
 public='^(deb|security|snapshot|ftp)\.debian\.org$|^(archive|security|ports)\.ubuntu\.com$|^registry\.npmjs\.org$|^pypi\.org$|^localhost$'
-hosts=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/apt.conf.d/* /etc/npmrc \
-	/etc/pip.conf "${HOME:-/root}"/.npmrc "${HOME:-/root}"/.config/pip/pip.conf 2>/dev/null |
-	grep -oE '(https?|ftp|mirror)[a-z+]*://[^/ "]+' | sed 's|.*://||; s|.*@||; s|:.*||' | sort -u |
-	grep -vE "$public") || :
+hosts=$({
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources \
+		/etc/npmrc /etc/pip.conf "${HOME:-/root}"/.npmrc "${HOME:-/root}"/.config/pip/pip.conf
+	grep -rh Proxy /etc/apt/apt.conf /etc/apt/apt.conf.d
+} 2>/dev/null | grep -v '^[[:space:]]*\(#\|//\)' | grep -oE '[a-z+]+://[^/ "]+' |
+	sed 's|.*://||; s|.*@||; s|:.*||' | sort -u | grep -vE "$public") || :
 
 looked=$(source_files -true | wc -l)
 search() {
