@@ -4,6 +4,7 @@
  * namespaces. It sends one thing, or watches for it, and prints what it saw in one word. Exit status:
  * 0 the probe ran (whatever it saw), 1 it could not run, 2 asked wrong.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -13,8 +14,13 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
+#include "probe/credentials.h"
+#include "probe/facts.h"
 #include "probe/packet.h"
+#include "probe/reach.h"
+#include "probe/serve.h"
 #include "probe/verdict.h"
+#include "probe/watch-token.h"
 #include "probe/watch.h"
 
 enum { TIMEOUT_MAX = 600000 }; /* ten minutes: nothing here runs for ever */
@@ -48,6 +54,37 @@ static int verb_connect(char **argv, struct error *err)
 	if (ret == 0)
 		printf("%s\n", verdict_name(verdict));
 	return ret;
+}
+
+/* reach tcp|udp|icmp: as tcp, udp and icmp, with a token, and with who it was that said "no way". */
+static int verb_reach(char **argv, struct error *err)
+{
+	static const struct {
+		const char *name;
+		int (*probe)(const struct reach_target *, struct reach *, struct error *);
+	} kinds[] = { { "tcp", reach_tcp }, { "udp", reach_udp }, { "icmp", reach_icmp } };
+	struct reach_target to = { .token = argv[5] };
+	struct reach reach = { VERDICT_SILENT, 0 };
+	unsigned port = 0;
+
+	if (parse_ipv4(argv[2], "address", &to.addr, err) < 0 ||
+		number(argv[3], "port", 65535, &port, err) < 0 ||
+		number(argv[4], "timeout", TIMEOUT_MAX, &to.timeout, err) < 0)
+		return -1;
+	to.port = (uint16_t)port;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (!str_equal(argv[1], kinds[i].name))
+			continue;
+		if (kinds[i].probe(&to, &reach, err) < 0)
+			return -1;
+		printf("%s", verdict_name(reach.verdict));
+		if (reach.by)
+			printf(" %u.%u.%u.%u", reach.by >> 24, reach.by >> 16 & 255,
+				reach.by >> 8 & 255, reach.by & 255);
+		printf("\n");
+		return 0;
+	}
+	return error_set(err, ERROR_USAGE, "reach takes tcp, udp or icmp, not '%.20s'", argv[1]);
 }
 
 static int verb_icmp(char **argv, struct error *err)
@@ -156,6 +193,11 @@ static int packet_key(struct packet *p, const char *pair, struct error *err)
 		*keys[i].number = (uint16_t)n;
 		return 0;
 	}
+	if (value && strncmp(pair, "dip6=", 5) == 0) {
+		if (inet_pton(AF_INET6, value + 1, p->dst_ip6) != 1)
+			return error_set(err, ERROR_USAGE, "'%.50s' is no IPv6 address", value + 1);
+		return 0;
+	}
 	if (value && strncmp(pair, "token=", 6) == 0) {
 		p->token = value + 1;
 		return 0;
@@ -192,6 +234,50 @@ static int verb_send(char **argv, struct error *err)
 	return 0;
 }
 
+/* watch PREFIX MS [IFACE] */
+static int verb_watch(char **argv, struct error *err)
+{
+	unsigned duration = 0;
+
+	if (strlen(argv[1]) > TOKEN_PREFIX_MAX)
+		return error_set(err, ERROR_USAGE, "the prefix is too long");
+	if (number(argv[2], "duration", TIMEOUT_MAX, &duration, err) < 0)
+		return -1;
+	return watch_tokens(argv[3], argv[1], duration, err);
+}
+
+/* catch PREFIX PORT MS [DEVICE] */
+static int verb_catch(char **argv, struct error *err)
+{
+	unsigned duration = 0, port = 0;
+
+	if (strlen(argv[1]) > TOKEN_PREFIX_MAX)
+		return error_set(err, ERROR_USAGE, "the prefix is too long");
+	if (number(argv[2], "port", 65535, &port, err) < 0 ||
+		number(argv[3], "duration", TIMEOUT_MAX, &duration, err) < 0)
+		return -1;
+	return catch_tokens(argv[1], (uint16_t)port, argv[4], duration, err);
+}
+
+static int verb_facts(char **argv, struct error *err)
+{
+	(void)argv;
+	return facts_print(err);
+}
+
+static int verb_credentials(char **argv, struct error *err)
+{
+	return credentials_print(argv + 1, err);
+}
+
+static int run_verb(int argc, char **argv);
+
+static int verb_serve(char **argv, struct error *err)
+{
+	(void)argv;
+	return serve(run_verb, err);
+}
+
 static const struct verb {
 	const char *name, *args;
 	int min, max;
@@ -205,6 +291,12 @@ static const struct verb {
 	{ "send", "IFACE KIND [KEY=VALUE...]", 2, 20, verb_send },
 	{ "sniff", "IFACE TOKEN MS COUNT", 4, 4, verb_sniff },
 	{ "listen", "tcp|udp PORT MS COUNT", 4, 4, verb_listen },
+	{ "reach", "tcp|udp|icmp ADDR PORT MS [TOKEN]", 4, 5, verb_reach },
+	{ "watch", "PREFIX MS [IFACE]", 2, 3, verb_watch },
+	{ "catch", "PREFIX PORT MS [DEVICE]", 3, 4, verb_catch },
+	{ "facts", "", 0, 0, verb_facts },
+	{ "credentials", "PATH...", 1, 20, verb_credentials },
+	{ "serve", "", 0, 0, verb_serve },
 };
 
 static int usage(void)
@@ -215,19 +307,25 @@ static int usage(void)
 	return 2;
 }
 
-int main(int argc, char **argv)
+/* argv[0] is the verb. Returns the exit status; errors are printed. */
+static int run_verb(int argc, char **argv)
 {
 	struct error err = { 0 };
 
-	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(verbs); i++) {
-		if (!str_equal(argv[1], verbs[i].name))
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (!str_equal(argv[0], verbs[i].name))
 			continue;
-		if (argc - 2 < verbs[i].min || argc - 2 > verbs[i].max)
+		if (argc - 1 < verbs[i].min || argc - 1 > verbs[i].max)
 			return usage();
-		if (verbs[i].run(argv + 1, &err) == 0)
+		if (verbs[i].run(argv, &err) == 0)
 			return 0;
 		fprintf(stderr, "box-probe: %s\n", err.text);
 		return err.kind == ERROR_USAGE ? 2 : 1;
 	}
 	return usage();
+}
+
+int main(int argc, char **argv)
+{
+	return argc > 1 ? run_verb(argc - 1, argv + 1) : usage();
 }

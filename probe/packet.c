@@ -271,6 +271,7 @@ static void put_link_local(struct writer *w, const uint8_t mac[6])
 
 static void put_ipv6(struct writer *w, const struct packet *p)
 {
+	static const uint8_t none[16], all_nodes[16] = { [0] = 0xff, [1] = 0x02, [15] = 0x01 };
 	bool udp = p->kind == PACKET_IPV6_UDP;
 	size_t ip = w->at, body = ip + 40;
 
@@ -279,10 +280,7 @@ static void put_ipv6(struct writer *w, const struct packet *p)
 	put16(w, (udp ? PROTO_UDP : PROTO_ICMPV6) << 8 |
 			 255u); /* hop limit 255: RFC 4861 demands it */
 	put_link_local(w, p->src_mac);
-	put32(w, 0xff020000);
-	put32(w, 0);
-	put32(w, 0);
-	put32(w, 1);
+	put(w, memcmp(p->dst_ip6, none, 16) ? p->dst_ip6 : all_nodes, 16);
 	if (udp) {
 		put_udp_head(w, p);
 		put_token(w, p);

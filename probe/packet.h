@@ -23,7 +23,7 @@ enum packet_kind {
 	PACKET_DHCP_DISCOVER, /* a client's, 0.0.0.0:68 to 255.255.255.255:67 */
 	PACKET_DHCP_OFFER, /* a server's, src_ip:67 to broadcast:68: nobody in a box may send it */
 	PACKET_RAW, /* ethertype 0x88b5, IEEE's local experimental one */
-	PACKET_IPV6_UDP, /* link-local source to all-nodes multicast ff02::1 */
+	PACKET_IPV6_UDP, /* from the link-local address of src_mac */
 	PACKET_IPV6_RA, /* a router advertisement */
 	PACKET_IPV6_NS, /* a neighbour solicitation */
 };
@@ -33,6 +33,7 @@ struct packet {
 	uint8_t src_mac[6], dst_mac[6]; /* of the Ethernet header */
 	uint8_t arp_mac[6]; /* sender's MAC inside ARP; all zero: the same as src_mac */
 	uint32_t src_ip, dst_ip; /* host byte order */
+	uint8_t dst_ip6[16]; /* of IPv6; all zero: all nodes on the link, ff02::1 */
 	uint16_t src_port, dst_port;
 	uint16_t vlan; /* 0: untagged; else an 802.1Q tag with this id */
 	uint16_t outer_vlan; /* 0: none; else an 802.1ad (QinQ) tag before the other */

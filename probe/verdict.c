@@ -6,7 +6,6 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
-#include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "base/fd.h"
 #include "probe/packet.h"
+#include "probe/reach.h"
 
 static const char *const verdict_names[] = {
 	[VERDICT_OPEN] = "open",
@@ -102,88 +102,34 @@ static int open_socket(int family, int type, int proto, struct error *err)
 	return fd;
 }
 
+/* The verdict alone, for those to whom it does not matter who said it. */
+static int verdict_alone(int (*probe)(const struct reach_target *, struct reach *, struct error *),
+	const struct reach_target *to, enum verdict *ret, struct error *err)
+{
+	struct reach reach = { VERDICT_SILENT, 0 };
+
+	if (probe(to, &reach, err) < 0)
+		return -1;
+	*ret = reach.verdict;
+	return 0;
+}
+
 int probe_tcp(uint32_t addr, uint16_t port, unsigned timeout, enum verdict *ret, struct error *err)
 {
-	_cleanup_close_ int fd = open_socket(AF_INET, SOCK_STREAM, 0, err);
-	struct sockaddr_in to = address(addr, port);
-	socklen_t len = sizeof(int);
-	int failure = 0, ready;
-
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 && errno != EINPROGRESS)
-		return settle(errno, ret, err);
-	ready = wait_for(fd, POLLOUT, now_ms() + timeout, err);
-	if (ready < 0)
-		return -1;
-	if (ready == 0)
-		return settle(ETIMEDOUT, ret, err);
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &len) < 0)
-		failure = errno;
-	if (failure)
-		return settle(failure, ret, err);
-	*ret = VERDICT_OPEN;
-	return 0;
+	return verdict_alone(
+		reach_tcp, &(struct reach_target){ addr, port, timeout, NULL }, ret, err);
 }
 
 int probe_udp(uint32_t addr, uint16_t port, unsigned timeout, enum verdict *ret, struct error *err)
 {
-	_cleanup_close_ int fd = open_socket(AF_INET, SOCK_DGRAM, 0, err);
-	struct sockaddr_in to = address(addr, port);
-	char buf[64];
-	int ready;
-
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 || send(fd, "box-probe", 9, 0) < 0)
-		return settle(errno, ret, err);
-	ready = wait_for(fd, POLLIN, now_ms() + timeout, err);
-	if (ready < 0)
-		return -1;
-	if (ready == 0)
-		return settle(ETIMEDOUT, ret, err);
-	if (recv(fd, buf, sizeof(buf), 0) < 0)
-		return settle(errno, ret, err);
-	*ret = VERDICT_OPEN;
-	return 0;
+	return verdict_alone(
+		reach_udp, &(struct reach_target){ addr, port, timeout, NULL }, ret, err);
 }
 
 int probe_icmp(uint32_t addr, unsigned timeout, enum verdict *ret, struct error *err)
 {
-	_cleanup_close_ int fd = open_socket(AF_INET, SOCK_RAW, IPPROTO_ICMP, err);
-	/* Echo request, id 0xb0cb, sequence 1; its checksum is the complement of 0x0800+0xb0cb+1. */
-	static const uint8_t echo[8] = { 8, 0, 0x47, 0x33, 0xb0, 0xcb, 0, 1 };
-	struct sockaddr_in to = address(addr, 0);
-	uint64_t deadline = now_ms() + timeout;
-
-	if (fd < 0)
-		return -1;
-	if (sendto(fd, echo, sizeof(echo), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
-		return settle(errno, ret, err);
-	for (;;) {
-		uint8_t buf[1500];
-		struct sockaddr_in from = { 0 };
-		socklen_t len = sizeof(from);
-		int ready = wait_for(fd, POLLIN, deadline, err);
-		ssize_t n;
-
-		if (ready < 0)
-			return -1;
-		if (ready == 0)
-			return settle(ETIMEDOUT, ret, err);
-		n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len);
-		if (n < 28)
-			continue;
-		if (buf[20] == ICMP_ECHOREPLY && from.sin_addr.s_addr == htonl(addr) &&
-			memcmp(buf + 24, echo + 4, 4) == 0) {
-			*ret = VERDICT_OPEN;
-			return 0;
-		}
-		/* The quoted packet begins at 28; its destination is 16 bytes into it. */
-		if (buf[20] == ICMP_DEST_UNREACH && n >= 48 &&
-			memcmp(buf + 44, &to.sin_addr, 4) == 0)
-			return settle(EHOSTUNREACH, ret, err);
-	}
+	return verdict_alone(
+		reach_icmp, &(struct reach_target){ addr, 0, timeout, NULL }, ret, err);
 }
 
 static int interface_facts(

@@ -95,6 +95,20 @@ static void test_unknown_kind_and_long_token_are_refused(void **state)
 	assert_int_equal(packet_build(&p, buf), 0);
 }
 
+static void test_ipv6_destination(void **state)
+{
+	struct packet p = sample;
+	uint8_t buf[PACKET_MAX];
+
+	(void)state;
+	p.kind = PACKET_IPV6_UDP;
+	assert_true(packet_build(&p, buf) > 0);
+	assert_memory_equal(buf + 38, "\xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
+	p.dst_ip6[0] = 0x20;
+	assert_true(packet_build(&p, buf) > 0);
+	assert_memory_equal(buf + 38, "\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +116,7 @@ int main(void)
 		cmocka_unit_test(test_checksums_verify),
 		cmocka_unit_test(test_vlan_tags_nest),
 		cmocka_unit_test(test_unknown_kind_and_long_token_are_refused),
+		cmocka_unit_test(test_ipv6_destination),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
