@@ -85,8 +85,11 @@ static int read_leases(virNetworkPtr net, struct addresses *ret, struct error *e
 
 static int update_host(virNetworkPtr net, virNetworkUpdateCommand command, const char *xml)
 {
-	return virNetworkUpdate(net, command, VIR_NETWORK_SECTION_IP_DHCP_HOST, -1, xml,
-		VIR_NETWORK_UPDATE_AFFECT_LIVE | VIR_NETWORK_UPDATE_AFFECT_CONFIG);
+	unsigned flags = VIR_NETWORK_UPDATE_AFFECT_CONFIG;
+
+	if (virNetworkIsActive(net) == 1)
+		flags |= VIR_NETWORK_UPDATE_AFFECT_LIVE;
+	return virNetworkUpdate(net, command, VIR_NETWORK_SECTION_IP_DHCP_HOST, -1, xml, flags);
 }
 
 /* 1 reserved, 0 somebody else was quicker, -1 error. */
@@ -135,11 +138,17 @@ int network_reserve(virNetworkPtr net, const char *mac, uint32_t *ret, struct er
 	return done < 0 ? -1 : 0;
 }
 
-int network_release(virNetworkPtr net, const char *mac, struct error *err)
+int network_release(virConnectPtr conn, const char *mac, struct error *err)
 {
+	_cleanup_(virNetworkFree_p) virNetworkPtr net = virNetworkLookupByName(conn, NETWORK_NAME);
 	_cleanup_network_view_ struct network_view view = { 0 };
-	_cleanup_free_ char *xml = host_xml(mac, 0, err);
+	_cleanup_free_ char *xml = NULL;
 
+	if (!net && virt_last_code() == VIR_ERR_NO_NETWORK)
+		return 0;
+	if (!net)
+		return error_virt(err, "cannot look up the network '" NETWORK_NAME "'");
+	xml = host_xml(mac, 0, err);
 	if (!xml)
 		return -1;
 	if (update_host(net, VIR_NETWORK_UPDATE_COMMAND_DELETE, xml) < 0 &&

@@ -66,7 +66,10 @@ int network_view_read(virNetworkPtr net, struct network_view *ret, struct error 
 int network_reserve(
 	virNetworkPtr net, const char *mac, uint32_t *ret, struct error *err) MUST_CHECK;
 
-/* Give the reservation of this MAC back, and see that it is gone; a missing one is a success. */
-int network_release(virNetworkPtr net, const char *mac, struct error *err) MUST_CHECK;
+/*
+ * Give the reservation of this MAC back, and see that it is gone. A missing one is a success, and so is
+ * a missing network; one that is not active is changed all the same.
+ */
+int network_release(virConnectPtr conn, const char *mac, struct error *err) MUST_CHECK;
 
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "vmm/hold.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "vmm/recover.h"
+
+void box_hold_done(struct box_hold *hold)
+{
+	box_done(&hold->box);
+	lock_release(hold->lock);
+	if (hold->pool)
+		(void)virStoragePoolFree(hold->pool);
+	*hold = (struct box_hold){ 0 };
+}
+
+int box_hold(virConnectPtr conn, const char *name, uint64_t wait_ms, struct box_hold *ret,
+	struct error *err)
+{
+	_cleanup_hold_ struct box_hold hold = { .conn = conn };
+
+	if (box_find(conn, name, &hold.box, err) < 0 ||
+		meta_check_writable(&hold.box.meta, hold.box.name, err) < 0)
+		return -1;
+	hold.pool = pool_open(conn, err);
+	if (!hold.pool)
+		return -1;
+	hold.lock = lock_take(hold.pool, hold.box.uuid, name, wait_ms, err);
+	if (!hold.lock || box_reload(&hold.box, err) < 0)
+		return -1;
+	if (box_recover(&hold, err) < 0)
+		return -1;
+	*ret = hold;
+	hold = (struct box_hold){ 0 };
+	return 0;
+}
+
+int box_hold_begin(struct box_hold *hold, const char *operation, const char *subject,
+	const char *layer, struct error *err)
+{
+	struct meta_operation op = { .since = (int64_t)time(NULL) };
+
+	snprintf(op.name, sizeof(op.name), "%s", operation);
+	snprintf(op.holder, sizeof(op.holder), "%s", lock_who(hold->lock));
+	snprintf(op.subject, sizeof(op.subject), "%s", subject ? subject : "");
+	snprintf(op.layer, sizeof(op.layer), "%s", layer ? layer : "");
+	return box_set_operation(&hold->box, &op, err);
+}
+
+int box_hold_end(struct box_hold *hold, struct error *err)
+{
+	return box_set_operation(&hold->box, NULL, err);
+}
