@@ -56,7 +56,7 @@ lab_enter() {
 	if [ -z "${BOX_ACCEL:-}" ] && [ "$(lab_accel)" = tcg ]; then
 		export BOX_ACCEL=tcg
 	fi
-	enter=(nsenter --mount="/proc/$holder/ns/mnt")
+	enter=(nsenter --mount="/proc/$holder/ns/mnt" --root="/proc/$holder/root")
 	if [ -n "$registry" ]; then
 		[ "$(stat -Lc %i /proc/self/ns/net)" != "$(stat -Lc %i "/run/netns/$LAB-hv")" ] ||
 			die "run --registry does not work from inside the lab: its network has no registry"

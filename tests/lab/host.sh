@@ -54,11 +54,12 @@ host_holder() {
 		echo "$pid"
 }
 
-# host_enter CMD...: run CMD on the lab's host with a daemon's environment, nothing of ours.
+# host_enter CMD...: run CMD on the lab's host with a daemon's environment, nothing of ours. --root: a
+# mount namespace alone would lead out of a chroot, to the machine's own folders.
 host_enter() {
 	local holder
 	holder=$(host_holder) || die "the lab '$LAB' is not up"
-	nsenter --mount="/proc/$holder/ns/mnt" --net="/run/netns/$LAB-hv" \
+	nsenter --mount="/proc/$holder/ns/mnt" --root="/proc/$holder/root" --net="/run/netns/$LAB-hv" \
 		env -i -C / PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
 		LANG=C.UTF-8 BOX_LAB_ID="$BOX_LAB_ID" "$@"
 }
