@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -21,6 +22,14 @@
 			fail_msg("kind %d, text '%s'; wanted kind %d, text with '%s'",    \
 				(int)(err)->kind, (err)->text, (int)(wanted_kind), part); \
 	} while (0)
+
+/* Valgrind knows neither pidfds nor stopping: what needs them is skipped there, and only there. */
+static inline int under_valgrind(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "vgpreload");
+}
 
 /* ret is 0; else show the error. */
 #define assert_ok(ret, err)                                            \

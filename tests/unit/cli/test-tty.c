@@ -126,6 +126,8 @@ static void test_a_stopped_process_leaves_the_terminal_usable(void **state)
 	pid_t pid;
 
 	(void)state;
+	if (under_valgrind())
+		skip();
 	terminal_open(&t);
 	pid = child(&t, WAIT);
 	for (int round = 0; round < 3; round++) {
