@@ -98,21 +98,45 @@ static void accept_short_only(int fd)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }
 
+/* Where the IPv4 header is; NULL when there is none. ether: the frame begins with a MAC header. */
+static const uint8_t *ipv4_header(const uint8_t *f, size_t len, bool ether)
+{
+	size_t at = 0;
+
+	if (ether) {
+		at = 12;
+		while (at + 6 <= len && ((f[at] == 0x81 && f[at + 1] == 0x00) ||
+						(f[at] == 0x88 && f[at + 1] == 0xa8)))
+			at += 4; /* a VLAN tag */
+		if (at + 2 > len || f[at] != 0x08 || f[at + 1] != 0x00)
+			return NULL;
+		at += 2;
+	}
+	return at + 20 <= len && f[at] >> 4 == 4 ? f + at : NULL;
+}
+
 static void frame_seen(struct seen *seen, const uint8_t *f, size_t len,
 	const struct sockaddr_ll *from, const char *prefix)
 {
 	char token[TOKEN_PREFIX_MAX + TOKEN_TAIL_MAX + 1], name[IF_NAMESIZE], line[256];
+	char source[INET_ADDRSTRLEN] = "-", dest[INET_ADDRSTRLEN] = "-";
+	bool ether = from->sll_hatype == ARPHRD_ETHER || from->sll_hatype == ARPHRD_LOOPBACK;
 	static const uint8_t none[ETH_HLEN];
+	const uint8_t *ip = ipv4_header(f, len, ether);
 
 	if (!token_find(f, len, prefix, token) ||
 		!if_indextoname((unsigned)from->sll_ifindex, name))
 		return;
-	if (from->sll_hatype != ARPHRD_ETHER || len < ETH_HLEN)
+	if (ip) {
+		(void)inet_ntop(AF_INET, ip + 12, source, sizeof(source));
+		(void)inet_ntop(AF_INET, ip + 16, dest, sizeof(dest));
+	}
+	if (!ether || len < ETH_HLEN)
 		f = none;
 	(void)snprintf(line, sizeof(line),
-		"seen %s %s %02x%02x %02x:%02x:%02x:%02x:%02x:%02x %02x:%02x:%02x:%02x:%02x:%02x %s",
+		"seen %s %s %02x%02x %02x:%02x:%02x:%02x:%02x:%02x %02x:%02x:%02x:%02x:%02x:%02x %s %s %s",
 		name, from->sll_pkttype == PACKET_OUTGOING ? "out" : "in", f[12], f[13], f[6], f[7],
-		f[8], f[9], f[10], f[11], f[0], f[1], f[2], f[3], f[4], f[5], token);
+		f[8], f[9], f[10], f[11], f[0], f[1], f[2], f[3], f[4], f[5], source, dest, token);
 	seen_print(seen, line);
 }
 

@@ -5,8 +5,9 @@
  *
  * Each prints "ready" and then, once for each new combination, flushed at once:
  *
- *	seen WHERE in|out TYPE SRC_MAC DST_MAC TOKEN     watch_tokens; WHERE is the interface
- *	seen local PROTOCOL ADDRESS TOKEN                catch_tokens; PROTOCOL is udp, tcp or icmp
+ *	seen WHERE in|out TYPE SRC_MAC DST_MAC SRC DST TOKEN   watch_tokens; WHERE is the interface, SRC
+ *	                                                 and DST are IPv4 addresses or "-"
+ *	seen local PROTOCOL SRC TOKEN                    catch_tokens; PROTOCOL is udp, tcp or icmp
  *	lost N                                           the kernel had to drop N frames before we saw them
  */
 #ifndef PROBE_WATCH_TOKEN_H
