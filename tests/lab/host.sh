@@ -28,14 +28,17 @@ host_copy_etc() {
 		auth_unix_ro = "none"
 		auth_unix_rw = "none"
 	END
-	echo 'security_driver = "none"' >"$etc/libvirt/qemu.conf"
+	{
+		echo 'security_driver = "none"'
+		echo 'namespaces = []' # libvirt's own /dev for each QEMU cannot keep what mounts.sh hides
+	} >"$etc/libvirt/qemu.conf"
 }
 
 # Start the holder: mounts.sh arranges the folders in a new mount namespace and stays as a sleeper.
 host_mounts() {
 	local tries=0
 	setsid nsenter --net="/run/netns/$LAB-hv" unshare --mount --propagation private \
-		sh "$LAB_DIR/mounts.sh" "$LAB_STATE" "$LAB" </dev/null >>"$LAB_STATE/log/mounts.log" 2>&1 &
+		sh "$LAB_DIR/mounts.sh" "$LAB_STATE" "$LAB" "$(lab_accel)" </dev/null >>"$LAB_STATE/log/mounts.log" 2>&1 &
 	while ! host_holder >/dev/null; do
 		tries=$((tries + 1))
 		if [ "$tries" -ge 200 ] || ! kill -0 $! 2>/dev/null; then
