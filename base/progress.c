@@ -108,6 +108,8 @@ static void draw(struct progress *p)
 		return;
 	usec = now_us() - step->begun;
 	str_printf(&line, "box: %s", step->doing);
+	if (step->detail[0])
+		str_printf(&line, ": %s", step->detail);
 	append_transfer(&line, step, usec);
 	str_append_char(&line, ' ');
 	append_elapsed(&line, usec);
@@ -240,6 +242,23 @@ void progress_bytes(struct progress *p, uint64_t done, uint64_t total)
 	pthread_mutex_lock(&p->lock);
 	p->stack[p->depth - 1].done_bytes = done;
 	p->stack[p->depth - 1].total_bytes = total;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void progress_detail(struct progress *p, const char *detail)
+{
+	struct progress_step *step;
+
+	if (!p->started || !p->depth || p->depth > PROGRESS_DEPTH_MAX)
+		return;
+	pthread_mutex_lock(&p->lock);
+	step = &p->stack[p->depth - 1];
+	if (!str_equal(step->detail, detail)) {
+		snprintf(step->detail, sizeof(step->detail), "%s", detail);
+		if (p->mode == PROGRESS_PLAIN && step->doing[0] && *detail)
+			emitf(p, "box: %s: %s\n", step->doing, step->detail);
+		draw(p);
+	}
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -33,6 +33,7 @@ enum { PROGRESS_DEPTH_MAX = 4, PROGRESS_TEXT_MAX = 120 };
 struct progress_step {
 	char name[64]; /* "new.volume" */
 	char doing[PROGRESS_TEXT_MAX]; /* "" is not shown */
+	char detail[PROGRESS_TEXT_MAX]; /* what of it is going on; "": not known */
 	uint64_t begun; /* microseconds of CLOCK_MONOTONIC */
 	uint64_t done_bytes, total_bytes; /* 0 and 0: no transfer; total 0: not known */
 };
@@ -67,6 +68,12 @@ void progress_end(struct progress *p);
 
 /* How far the innermost step's transfer is. total 0: not known. */
 void progress_bytes(struct progress *p, uint64_t done, uint64_t total);
+
+/*
+ * What of the innermost step is going on ("cloud-init modules-config"): shown behind it in the live
+ * line, and as a line of its own in plain mode. Said twice in a row, it is shown once. Fit for a terminal.
+ */
+void progress_detail(struct progress *p, const char *detail);
 
 /*
  * A line "box: text" that must not be mixed up with the live line: a warning, a note. It is printed in

@@ -8,13 +8,59 @@
 #include "base/str.h"
 
 static const char group_boxes[] UNUSED = "Boxes";
-static const char group_inside[] UNUSED = "Inside a box";
+static const char group_inside[] = "Inside a box";
 static const char group_snapshots[] UNUSED = "Snapshots and clones";
 static const char group_images[] UNUSED = "Templates and images";
 static const char group_host[] = "Host";
 static const char group_about[] = "About";
 
 const struct command commands[] = {
+	{
+		.name = "shell",
+		.group = group_inside,
+		.args = "BOX",
+		.summary = "a login shell as the box's user",
+		.min_args = 1,
+		.max_args = 1,
+		.needs = NEED_BOX | NEED_RUNNING | RUN_CONTRACT,
+		.complete = { WORD_BOX },
+		.run = cmd_shell,
+	},
+	{
+		.name = "exec",
+		.group = group_inside,
+		.args = "BOX -- CMD...",
+		.summary = "run a command, its arguments unchanged",
+		.min_args = 2,
+		.max_args = ARGS_ANY,
+		.own_args = 1,
+		.needs = NEED_BOX | NEED_RUNNING | RUN_CONTRACT | TAKES_REST,
+		.complete = { WORD_BOX },
+		.options = &cmd_exec_options,
+		.run = cmd_exec,
+	},
+	{
+		.name = "root",
+		.group = group_inside,
+		.args = "BOX",
+		.summary = "a login shell as root, without sudo",
+		.min_args = 1,
+		.max_args = 1,
+		.needs = NEED_BOX | NEED_RUNNING | RUN_CONTRACT,
+		.complete = { WORD_BOX },
+		.run = cmd_root,
+	},
+	{
+		.name = "tmux",
+		.group = group_inside,
+		.args = "BOX [SESSION]",
+		.summary = "attach to a tmux session that outlives the connection, or make it",
+		.min_args = 1,
+		.max_args = 2,
+		.needs = NEED_BOX | NEED_RUNNING | RUN_CONTRACT,
+		.complete = { WORD_BOX },
+		.run = cmd_tmux,
+	},
 	{
 		.name = "doctor",
 		.group = group_host,

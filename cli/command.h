@@ -81,7 +81,12 @@ COMMAND_RUN(completion);
 COMMAND_RUN(complete);
 COMMAND_RUN(doctor);
 extern const struct option_table cmd_doctor_options;
+COMMAND_RUN(exec);
+extern const struct option_table cmd_exec_options;
 COMMAND_RUN(help);
+COMMAND_RUN(root);
+COMMAND_RUN(shell);
+COMMAND_RUN(tmux);
 COMMAND_RUN(version);
 
 #endif

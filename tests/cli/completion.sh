@@ -18,6 +18,15 @@ for name in $(box help --json | jq -r '.commands[].name'); do
 	assert_equal '--quiet' "$offered" "box $name --q"
 done
 
+# What only the host knows; a host that does not answer has nothing to offer, and is not told of.
+export LIBVIRT_DEFAULT_URI="test://$source_root/tests/cli/host.xml"
+assert_equal $'asleep\nweb' "$(box __complete -- shell '')" 'boxes'
+assert_equal 'web' "$(box __complete -- shell w)" 'boxes with w'
+assert_equal '' "$(box __complete -- shell web '')" 'after the box'
+assert_status 0 box __complete -- shell --connect 'qemu+unix:///system?socket=/nonexistent' ''
+assert_silent "$out$err" 'no host'
+unset LIBVIRT_DEFAULT_URI
+
 bash_offers() { # WORDS...: what bash's function puts into COMPREPLY for the last word
 	bash --norc -c 'eval "$(box completion bash)"
 		COMP_WORDS=(box "$@") COMP_CWORD=$#

@@ -136,6 +136,32 @@ static void test_nested_steps_show_the_innermost(void **state)
 	assert_non_null(strstr(strstr(str_get(&text), "box: inner"), "box: outer"));
 }
 
+static void test_a_detail_is_a_line_in_plain_mode_and_told_once(void **state)
+{
+	_cleanup_close_ int in = -1;
+	_cleanup_str_ struct str text = STR_INIT;
+	struct error err = { 0 };
+	struct progress p;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	in = ends[0];
+	progress_init(&p, ends[1], PROGRESS_PLAIN, false);
+	progress_detail(&p, "of nothing");
+	progress_begin(&p, "new", "ready", "waiting for the guest");
+	progress_detail(&p, "boot");
+	progress_detail(&p, "boot");
+	progress_detail(&p, "cloud-init init");
+	progress_end(&p);
+	progress_done(&p);
+	(void)close(ends[1]);
+	assert_ok(fd_read_all(in, 1 << 20, &text, "the pipe", &err), &err);
+	assert_string_equal(str_get(&text), "box: waiting for the guest\n"
+					    "box: waiting for the guest: boot\n"
+					    "box: waiting for the guest: cloud-init init\n");
+}
+
 static void test_zeroed_progress_is_safe(void **state)
 {
 	struct progress p = { 0 };
@@ -143,6 +169,7 @@ static void test_zeroed_progress_is_safe(void **state)
 	(void)state;
 	progress_begin(&p, "a", "b", "c");
 	progress_bytes(&p, 1, 2);
+	progress_detail(&p, "x");
 	progress_end(&p);
 	progress_pause(&p);
 	progress_resume(&p);
@@ -158,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_live_draws_over_one_line_and_erases_it),
 		cmocka_unit_test(test_live_shows_bytes_and_rate),
 		cmocka_unit_test(test_nested_steps_show_the_innermost),
+		cmocka_unit_test(test_a_detail_is_a_line_in_plain_mode_and_told_once),
 		cmocka_unit_test(test_zeroed_progress_is_safe),
 	};
 
