@@ -58,7 +58,8 @@ static int pool_start(virStoragePoolPtr pool, bool build, bool *changed, struct 
 	if (active)
 		return 0;
 	if (build && virStoragePoolBuild(pool, 0) < 0)
-		return error_virt(err, "cannot make the folder of the storage pool '" POOL_NAME "'");
+		return error_virt(
+			err, "cannot make the folder of the storage pool '" POOL_NAME "'");
 	if (virStoragePoolCreate(pool, 0) < 0)
 		return error_virt(err, "cannot start the storage pool '" POOL_NAME "'");
 	*changed = true;
@@ -180,6 +181,24 @@ int pool_need(virStoragePoolPtr pool, uint64_t bytes, const char *what, struct e
 		"' is too full for %s: %s left, %s needed; free some (box image prune, box rm)",
 		what, format_size(left, have, sizeof(have)),
 		format_size(bytes, want, sizeof(want)));
+}
+
+char *pool_folder(virStoragePoolPtr pool, struct error *err)
+{
+	_cleanup_free_ char *text = virStoragePoolGetXMLDesc(pool, 0);
+	_cleanup_(xml_free_p) struct xml *x = NULL;
+	char *path = NULL;
+	int found;
+
+	if (!text) {
+		(void)error_virt(err, "cannot read the storage pool '" POOL_NAME "'");
+		return NULL;
+	}
+	x = xml_parse(text, strlen(text), "the storage pool's XML", err);
+	found = x ? xml_str(x, NULL, "/pool/target/path", 4096, &path, err) : -1;
+	if (found == 0)
+		(void)error_set(err, ERROR_INVALID, "the storage pool '" POOL_NAME "' has no path");
+	return path;
 }
 
 /* ---- volumes ---- */

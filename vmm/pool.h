@@ -48,6 +48,9 @@ int pool_has(virStoragePoolPtr pool, const char *name, struct error *err) MUST_C
 /* All volumes, as libvirt knows them. */
 int pool_list(virStoragePoolPtr pool, struct virt_volumes *ret, struct error *err) MUST_CHECK;
 
+/* The hypervisor's path of the pool's folder, given (free it). */
+char *pool_folder(virStoragePoolPtr pool, struct error *err) MUST_CHECK;
+
 /* The hypervisor's path of the volume, given (free it). */
 char *pool_path(virStoragePoolPtr pool, const char *name, struct error *err) MUST_CHECK;
 
