@@ -19,6 +19,7 @@
 #include "probe/packet.h"
 #include "probe/reach.h"
 #include "probe/serve.h"
+#include "probe/stranger.h"
 #include "probe/verdict.h"
 #include "probe/watch-token.h"
 #include "probe/watch.h"
@@ -259,6 +260,22 @@ static int verb_catch(char **argv, struct error *err)
 	return catch_tokens(argv[1], (uint16_t)port, argv[4], duration, err);
 }
 
+/* stranger KIND ADDR PORT TOKEN; the token's last two digits choose the subnet. */
+static int verb_stranger(char **argv, struct error *err)
+{
+	struct packet p = { .src_port = 40000, .token = argv[4] };
+	size_t len = strlen(argv[4]);
+	unsigned port = 0;
+
+	if (packet_kind_parse(argv[1], &p.kind, err) < 0 ||
+		parse_ipv4(argv[2], "address", &p.dst_ip, err) < 0 ||
+		number(argv[3], "port", 65535, &port, err) < 0)
+		return -1;
+	p.dst_port = (uint16_t)port;
+	return stranger_send(
+		&p, (unsigned)strtoul(argv[4] + (len > 2 ? len - 2 : 0), NULL, 16), err);
+}
+
 static int verb_facts(char **argv, struct error *err)
 {
 	(void)argv;
@@ -294,6 +311,7 @@ static const struct verb {
 	{ "reach", "tcp|udp|icmp ADDR PORT MS [TOKEN]", 4, 5, verb_reach },
 	{ "watch", "PREFIX MS [IFACE]", 2, 3, verb_watch },
 	{ "catch", "PREFIX PORT MS [DEVICE]", 3, 4, verb_catch },
+	{ "stranger", "KIND ADDR PORT TOKEN", 4, 4, verb_stranger },
 	{ "facts", "", 0, 0, verb_facts },
 	{ "credentials", "PATH...", 1, 20, verb_credentials },
 	{ "serve", "", 0, 0, verb_serve },
