@@ -128,7 +128,7 @@ struct reader {
 	struct nft_rows *rows;
 	struct nft_elements *elements;
 	const struct set_def *set;
-	bool *present;
+	bool *present, *asleep; /* the table, and whether it is dormant */
 	struct error *err;
 };
 
@@ -157,9 +157,10 @@ static int read_table(const struct nlmsghdr *nlh, void *data)
 
 	if (!t || nftnl_table_nlmsg_parse(nlh, t) < 0)
 		return MNL_CB_ERROR;
-	if (ours(nftnl_table_get_str(t, NFTNL_TABLE_NAME)) &&
-		!(nftnl_table_get_u32(t, NFTNL_TABLE_FLAGS) & NFT_TABLE_F_DORMANT))
+	if (ours(nftnl_table_get_str(t, NFTNL_TABLE_NAME))) {
 		*r->present = true;
+		*r->asleep = nftnl_table_get_u32(t, NFTNL_TABLE_FLAGS) & NFT_TABLE_F_DORMANT;
+	}
 	return MNL_CB_OK;
 }
 
@@ -262,13 +263,15 @@ static int dump(
 int nft_read(struct nl *nl, enum rules_family family, struct nft_state *ret, struct error *err)
 {
 	struct nft_state state = { 0 };
-	struct reader tables = { .present = &state.present, .err = err };
+	bool asleep = false;
+	struct reader tables = { .present = &state.present, .asleep = &asleep, .err = err };
 	struct reader chains = { .rows = &state.chains, .err = err };
 	struct reader rules = { .rows = &state.rules, .err = err };
 	struct reader sets = { .rows = &state.sets, .err = err };
 
 	if (dump(nl, NFT_MSG_GETTABLE, family, read_table, &tables) < 0)
 		return -1;
+	state.present = state.present && !asleep;
 	if (state.present && (dump(nl, NFT_MSG_GETCHAIN, family, read_chain, &chains) < 0 ||
 				     dump(nl, NFT_MSG_GETRULE, family, read_rule, &rules) < 0 ||
 				     dump(nl, NFT_MSG_GETSET, family, read_set, &sets) < 0)) {
@@ -316,8 +319,8 @@ int nft_generation(struct nl *nl, uint32_t *ret, struct error *err)
 int nft_present(struct nl *nl, struct error *err)
 {
 	for (int f = 0; f < RULES_FAMILIES; f++) {
-		bool present = false;
-		struct reader r = { .present = &present, .err = err };
+		bool present = false, asleep = false;
+		struct reader r = { .present = &present, .asleep = &asleep, .err = err };
 
 		if (dump(nl, NFT_MSG_GETTABLE, (enum rules_family)f, read_table, &r) < 0)
 			return -1;

@@ -32,7 +32,7 @@ int nft_swap_port(struct nl *nl, const struct net_port *old, const struct net_po
 /* Take both tables out; their absence before is a success. */
 int nft_remove(struct nl *nl, struct error *err) MUST_CHECK;
 
-/* 1 when one of our tables is in the kernel, 0 when neither is, -1 on error. */
+/* 1 when one of our tables is in the kernel, asleep or not; 0 when neither is; -1 on error. */
 int nft_present(struct nl *nl, struct error *err) MUST_CHECK;
 
 struct nft_counter {

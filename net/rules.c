@@ -94,7 +94,6 @@ static const struct rule bridge_forward[] = {
 static const struct rule bridge_output[] = {
 	DROP("drop_foreign_port", "the gateway's frames to a port that is no tap of a box",
 		NOT_TO_TAP, EQ(FIELD_ETHER_SADDR, "$gateway_mac")),
-	ACCEPT("ports of other bridges", NOT_TO_TAP),
 	ACCEPT("frames to the box they are for", IN("taps", FIELD_OIFNAME, FIELD_ETHER_DADDR)),
 	ACCEPT("the gateway's ARP request, to the box it asks for",
 		IN("addresses", FIELD_OIFNAME, FIELD_ARP_DADDR_IP)),
