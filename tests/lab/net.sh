@@ -5,7 +5,7 @@
 #
 #    wan (the internet)            hv (the host under test)                lan (what nobody may reach)
 #    203.0.113.1, .53, .80  <---->  wan0 203.0.113.2                       10.20.30.40  172.16.5.40
-#    198.51.100.80                  lan0 10.20.30.1 172.16.5.1 ...  <---->  192.168.77.40  100.64.7.40
+#    198.51.100.80 192.88.99.80     lan0 10.20.30.1 172.16.5.1 ...  <---->  192.168.77.40  100.64.7.40
 #    DNS, HTTP                      forwards everything                    169.254.169.254
 #
 # hv's default route is wan; lan's default route is hv, so that without rules a box does reach lan
@@ -111,8 +111,8 @@ net_servers() {
 	net_serve wan dnsmasq.log dnsmasq --keep-in-foreground --conf-file=/dev/null --user=root \
 		--pid-file --no-resolv --no-hosts --bind-interfaces --listen-address="$WAN_DNS" \
 		--log-queries --log-facility=- --local=// \
-		--address=/example.test/203.0.113.80 --address=/example.test/2001:db8:77::80 \
-		--address=/example.com/203.0.113.80 --address=/example.org/198.51.100.80 \
+		--address="/example.test/$WAN_NAMED" --address=/example.test/2001:db8:77::80 \
+		--address="/example.com/$WAN_NAMED" --address="/example.org/$WAN_NAMED" \
 		--address=/rebind.test/10.20.30.40
 	net_serve wan http.log /usr/bin/python3 -m http.server --bind :: --directory "$LAB_STATE/www" 80
 	for port in "${LAN_TCP_PORTS[@]}"; do
