@@ -10,7 +10,7 @@
  * kind, no device of the host, and the one NIC as it was made. Shared folders and the like do not leave
  * the stack through the network, but are as much an opening.
  */
-static int is_confined(struct xml *x, const char *tap, bool *ret, struct error *err)
+int box_confined(struct xml *x, const char *tap, bool *ret, struct error *err)
 {
 	static const char openings[] = "/domain/devices/hostdev | /domain/devices/filesystem | "
 				       "/domain/devices/redirdev | /domain/devices/vsock | "
@@ -55,7 +55,7 @@ int box_hardware_parse(
 	struct box_hardware h = { 0 };
 	int tcg;
 
-	if (!x || read_resources(x, &h, err) < 0 || is_confined(x, tap, &h.confined, err) < 0)
+	if (!x || read_resources(x, &h, err) < 0 || box_confined(x, tap, &h.confined, err) < 0)
 		return -1;
 	tcg = xml_has(x, NULL, "/domain[@type='qemu']", err);
 	if (tcg < 0 ||

@@ -70,11 +70,8 @@ static int no_such_box(const char *name, struct error *err)
 	return error_set(err, ERROR_NOT_FOUND, "no such box: %s", str_get(&safe));
 }
 
-/*
- * The element of a domain: 1, 0 when it has none, -1 error. A domain that vanishes meanwhile has none.
- * *ret_damaged (may be NULL) distinguishes unreadable content from libvirt's failures.
- */
-static int read_meta(virDomainPtr dom, struct box_meta *ret, bool *ret_damaged, struct error *err)
+/* The element of a domain: 1, 0 when it has none, -1 error. A domain that vanishes has none. */
+static int read_meta(virDomainPtr dom, struct box_meta *ret, struct error *err)
 {
 	_cleanup_free_ char *text = virDomainGetMetadata(
 		dom, VIR_DOMAIN_METADATA_ELEMENT, META_NAMESPACE, VIR_DOMAIN_AFFECT_CURRENT);
@@ -86,11 +83,8 @@ static int read_meta(virDomainPtr dom, struct box_meta *ret, bool *ret_damaged, 
 			return 0;
 		return error_virt(err, "cannot read the metadata of '%s'", virDomainGetName(dom));
 	}
-	if (meta_parse(text, ret, err) < 0) {
-		if (ret_damaged)
-			*ret_damaged = true;
+	if (meta_parse(text, ret, err) < 0)
 		return error_wrap(err, "box '%s'", virDomainGetName(dom));
-	}
 	return 1;
 }
 
@@ -105,7 +99,7 @@ static int find(virDomainPtr dom, const char *name, struct box *ret, struct erro
 		return error_virt(err, "cannot look up box '%s'", name);
 	if (!dom)
 		return no_such_box(name, err);
-	found = read_meta(dom, &box.meta, NULL, err);
+	found = read_meta(dom, &box.meta, err);
 	if (found <= 0)
 		return found < 0 ? -1 : no_such_box(name, err);
 	real = virDomainGetName(dom);
@@ -131,7 +125,7 @@ int box_find_uuid(virConnectPtr conn, const char *uuid, struct box *ret, struct 
 int box_reload(struct box *box, struct error *err)
 {
 	_cleanup_meta_ struct box_meta meta = { 0 };
-	int found = read_meta(box->dom, &meta, NULL, err);
+	int found = read_meta(box->dom, &meta, err);
 
 	if (found <= 0)
 		return found < 0 ? -1 : no_such_box(box->name, err);
@@ -224,7 +218,33 @@ const char *box_row_state(const struct box_row *row)
 {
 	if (row->damaged)
 		return "damaged";
-	return *row->meta.operation.name ? row->meta.operation.name : state_names[row->state];
+	if (*row->meta.operation.name && !str_equal(row->meta.operation.name, OPERATION_EPHEMERAL))
+		return row->meta.operation.name;
+	return state_names[row->state];
+}
+
+/* What the domain's XML says of a box: 1; 0 for none of ours or gone; -1 error. */
+static int read_row_xml(virDomainPtr dom, struct box_row *row, struct error *err)
+{
+	_cleanup_free_ char *text = virDomainGetXMLDesc(dom, 0);
+	_cleanup_(xml_free_p) struct xml *x = NULL;
+	int found;
+
+	if (!text && virt_last_code() == VIR_ERR_NO_DOMAIN)
+		return 0;
+	if (!text)
+		return error_virt(err, "cannot read '%s'", virDomainGetName(dom));
+	x = xml_parse(text, strlen(text), "a domain's XML", err);
+	found = x ? meta_parse_domain(x, &row->meta, err) : -1;
+	if (found == 1)
+		found = box_confined(x, row->meta.tap, &row->confined, err) < 0 ? -1 : 1;
+	if (found < 0) { /* shown as such: it must not hide the others */
+		error_clear(err);
+		meta_done(&row->meta);
+		row->damaged = true;
+		return 1;
+	}
+	return found;
 }
 
 /* 1 a box, 0 none of ours or gone, -1 error. */
@@ -232,13 +252,10 @@ static int read_row(virDomainPtr dom, struct box_row *ret, struct error *err)
 {
 	struct box_row row = { .state = BOX_STOPPED };
 	int state = VIR_DOMAIN_NOSTATE;
-	int found = read_meta(dom, &row.meta, &row.damaged, err);
+	int found = read_row_xml(dom, &row, err);
 
-	if (found == 0)
-		return 0;
-	if (found < 0 && !row.damaged)
-		return -1;
-	error_clear(err); /* a damaged box is shown as such: it must not hide the others */
+	if (found <= 0)
+		return found;
 	snprintf(row.name, sizeof(row.name), "%s", virDomainGetName(dom));
 	(void)virDomainGetUUIDString(dom, row.uuid);
 	/* the id is in the object; only those that run need another call */

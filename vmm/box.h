@@ -67,13 +67,14 @@ struct box_row {
 	char uuid[DOMAIN_UUID_TEXT];
 	enum box_state state;
 	bool damaged; /* our mark is there, its content is not readable: meta is empty */
+	bool confined; /* see box_hardware; not looked at when damaged */
 	struct box_meta meta; /* owned */
 };
 VEC_DEFINE(box_rows, struct box_row);
 void box_rows_free(struct box_rows *rows);
 #define _cleanup_box_rows_ _cleanup_(box_rows_free)
 
-/* What to show as its state: the operation in progress, "damaged", or the state. Lent. */
+/* What to show as its state: "damaged", the operation in progress, or the state. Lent. */
 const char *box_row_state(const struct box_row *row);
 
 /* All boxes, by name. One call of libvirt, and one more for each domain. */
@@ -93,7 +94,8 @@ struct box_hardware {
 
 int box_hardware(const struct box *box, struct box_hardware *ret, struct error *err) MUST_CHECK;
 
-/* The pure part of it. tap is what the metadata says. */
+/* The pure parts of it. tap is what the metadata says. */
+int box_confined(struct xml *domain, const char *tap, bool *ret, struct error *err) MUST_CHECK;
 int box_hardware_parse(const char *domain_xml, const char *tap, struct box_hardware *ret,
 	struct error *err) MUST_CHECK;
 

@@ -26,7 +26,9 @@ void drill_plan_done(struct drill_plan *plan)
 {
 	drill_items_done(&plan->items);
 	free(plan->selected);
+	free(plan->round);
 	plan->selected = NULL;
+	plan->round = NULL;
 }
 
 const struct drill_probe *drill_item_probe(const struct drill_item *item)
@@ -42,6 +44,11 @@ enum drill_phase drill_plan_phase(const struct drill_plan *plan, unsigned round)
 			return item->control ? PHASE_MAIN : drill_claims[item->index].phase;
 	}
 	return DRILL_PHASES;
+}
+
+unsigned drill_plan_round(const struct drill_plan *plan, size_t claim)
+{
+	return plan->round[claim];
 }
 
 const char *drill_token(const struct drill_world *world, size_t item, char buf[32])
@@ -344,8 +351,9 @@ static unsigned free_round(const bool *selected, const unsigned *rounds, size_t 
 	}
 }
 
-static void choose_rounds(struct drill_plan *plan, bool in_one, unsigned *rounds)
+static void choose_rounds(struct drill_plan *plan, bool in_one)
 {
+	unsigned *rounds = plan->round;
 	unsigned first = 1, last = 0;
 
 	for (int phase = 0; phase < DRILL_PHASES; phase++) {
@@ -360,8 +368,7 @@ static void choose_rounds(struct drill_plan *plan, bool in_one, unsigned *rounds
 	plan->rounds = last + 1;
 }
 
-static int add_claims(const struct drill_world *w, const unsigned *rounds, struct drill_plan *plan,
-	struct error *err)
+static int add_claims(const struct drill_world *w, struct drill_plan *plan, struct error *err)
 {
 	for (unsigned round = 1; round < plan->rounds; round++) {
 		for (size_t i = 0; i < drill_claim_count; i++) {
@@ -369,7 +376,7 @@ static int add_claims(const struct drill_world *w, const unsigned *rounds, struc
 			struct drill_item model = { .index = i, .round = round };
 			size_t n = drill_probe_count(claim->probes, DRILL_PROBES_MAX);
 
-			if (!plan->selected[i] || rounds[i] != round)
+			if (!plan->selected[i] || plan->round[i] != round)
 				continue;
 			for (model.row = 0; model.row < n; model.row++) {
 				if (add_probe(w, &model, plan, err) < 0)
@@ -384,10 +391,10 @@ int drill_plan_make(const struct drill_world *world, const bool *selected, bool 
 	struct drill_plan *ret, struct error *err)
 {
 	_cleanup_(drill_plan_done) struct drill_plan plan = { .items = VEC_INIT };
-	_cleanup_free_ unsigned *rounds = calloc(drill_claim_count, sizeof(*rounds));
 
 	plan.selected = calloc(drill_claim_count, sizeof(*plan.selected));
-	if (!rounds || !plan.selected)
+	plan.round = calloc(drill_claim_count, sizeof(*plan.round));
+	if (!plan.round || !plan.selected)
 		return error_oom(err);
 	memcpy(plan.selected, selected, drill_claim_count * sizeof(*selected));
 	for (size_t i = 0; i < drill_claim_count; i++) {
@@ -396,8 +403,8 @@ int drill_plan_make(const struct drill_world *world, const bool *selected, bool 
 					   (selected[i] && drill_claims[i].controls & 1u << c);
 	}
 	plan.controls[CONTROL_HOST_SEES] = world->host;
-	choose_rounds(&plan, in_one, rounds);
-	if (add_controls(world, &plan, err) < 0 || add_claims(world, rounds, &plan, err) < 0)
+	choose_rounds(&plan, in_one);
+	if (add_controls(world, &plan, err) < 0 || add_claims(world, &plan, err) < 0)
 		return -1;
 	*ret = plan;
 	plan = (struct drill_plan){ .items = VEC_INIT };

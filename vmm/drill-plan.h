@@ -89,7 +89,9 @@ VEC_DEFINE(drill_items, struct drill_item);
 struct drill_plan {
 	struct drill_items items; /* owned; controls first (round 0), then rounds in order */
 	unsigned rounds;
+	unsigned running; /* the round that runs */
 	bool *selected; /* owned; by index of drill_claims */
+	unsigned *round; /* owned; the same */
 	bool controls[DRILL_CONTROLS]; /* needed by a selected claim */
 };
 void drill_plan_done(struct drill_plan *plan);
@@ -106,6 +108,9 @@ const struct drill_probe *drill_item_probe(const struct drill_item *item);
 
 /* The phase of a round; DRILL_PHASES when it has no item. */
 enum drill_phase drill_plan_phase(const struct drill_plan *plan, unsigned round);
+
+/* The round in which the claim's probes run: 1 or more; for a claim that has none too. */
+unsigned drill_plan_round(const struct drill_plan *plan, size_t claim);
 
 /* The token of item i, into buf. */
 const char *drill_token(const struct drill_world *world, size_t item, char buf[32]);

@@ -60,6 +60,11 @@ enum meta_identity {
 	META_IDENTITY_VERIFIED, /* it has, and this was seen */
 };
 
+/* Operations that end with the box gone when they are recovered; others have names of their own. */
+#define OPERATION_CREATING "creating" /* undone: the box goes */
+#define OPERATION_REMOVING "removing" /* finished: the box goes */
+#define OPERATION_EPHEMERAL "ephemeral" /* lives as long as its command: the box goes */
+
 /* An operation that has begun and not ended: the journal. Nothing is in progress: name is "". */
 struct meta_operation {
 	char name[24]; /* "creating", "removing", ...: recovery looks this up */

@@ -10,10 +10,6 @@
 
 #include "vmm/hold.h"
 
-#define OPERATION_CREATING "creating" /* undone: the box goes */
-#define OPERATION_REMOVING "removing" /* finished: the box goes */
-#define OPERATION_EPHEMERAL "ephemeral" /* lives as long as its command: the box goes */
-
 /*
  * Finish or undo what the metadata of the held box says; nothing to do is a success. ERROR_NOT_FOUND
  * "no such box" when the box is gone by that, ERROR_INVALID for an operation of a newer version.

@@ -124,6 +124,7 @@ static void test_list_is_sorted_and_ours_alone(void **state)
 	assert_ok(box_list(conn, &rows, &err), &err);
 	assert_int_equal(rows.len, 3);
 	assert_string_equal(rows.items[0].name, "aa");
+	assert_false(rows.items[0].confined);
 	assert_string_equal(box_row_state(&rows.items[0]), "paused");
 	assert_string_equal(rows.items[1].name, "bb");
 	assert_string_equal(box_row_state(&rows.items[1]), "creating");
