@@ -17,7 +17,7 @@ WAN_DNS=203.0.113.53
 # Names in wan have an address of the retired 6to4 relay range (RFC 7526): dnsmasq's protection against
 # rebinding, which boxnet has, counts the documentation ranges as private and drops answers with them.
 WAN_NAMED=192.88.99.80
-WAN_ADDRESSES=(203.0.113.1/24 203.0.113.53/24 203.0.113.80/24 198.51.100.80/32 $WAN_NAMED/32
+WAN_ADDRESSES=(203.0.113.1/24 203.0.113.53/24 203.0.113.80/24 198.51.100.80/32 "$WAN_NAMED/32"
 	2001:db8:77::1/64 2001:db8:77::80/64)
 HV_WAN_ADDRESSES=(203.0.113.2/24 2001:db8:77::2/64)
 

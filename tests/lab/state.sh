@@ -63,10 +63,9 @@ state_create() {
 		mkdir -p "$LAB_STATE/$folder"
 	done
 	chmod 1777 "$LAB_STATE/run/lock" "$LAB_STATE/tmp"
-	lab_id_export
 }
 
-# From here on every program this shell starts is known as the lab's.
+# Every program this shell starts from here on is known as the lab's.
 lab_id_export() {
 	BOX_LAB_ID=$(cat "$LAB_STATE/id" 2>/dev/null) || return 1
 	export BOX_LAB_ID
@@ -89,8 +88,7 @@ lab_namespaces() {
 	return 0
 }
 
-# Processes of the lab, "pid start" a line. This shell and its own children are left out when the
-# lab's id is only in its environment because it called lab_id_export.
+# Processes of the lab, "pid start" a line, this shell left out.
 lab_processes() {
 	local id own namespaces pid
 	id=$(cat "$LAB_STATE/id" 2>/dev/null) || return 0
@@ -114,14 +112,15 @@ lab_processes() {
 	done
 }
 
-# End every process of the lab, those that appear meanwhile included.
+# End every process of the lab, those that appear meanwhile included. Two looks in a row have to find
+# none: in the midst of an execve a process shows no environment at all.
 lab_kill() {
-	local pid start left tries=0
-	unset BOX_LAB_ID
-	while :; do
-		left=$(lab_processes | grep -v ' gone$') || return 0
+	local pid start left tries=0 empty=0
+	while [ "$empty" -lt 2 ]; do
+		left=$(lab_processes | grep -v ' gone$') && empty=0 || empty=$((empty + 1))
 		while read -r pid start; do
-			[ "$(pid_start "$pid")" != "$start" ] || kill -KILL "$pid" 2>/dev/null || :
+			[ -z "$pid" ] || [ "$(pid_start "$pid")" != "$start" ] ||
+				kill -KILL "$pid" 2>/dev/null || :
 		done <<<"$left"
 		tries=$((tries + 1))
 		[ "$tries" -lt 300 ] || die "these processes do not end (pid, start): $left"
@@ -132,9 +131,6 @@ lab_kill() {
 # Take everything away. The id and the owner's file go last, so that a killed "down" can be repeated.
 lab_clear() {
 	local name
-	if [ "$(stat -Lc %i /proc/self/ns/mnt)" != "$(stat -Lc %i "/proc/$PPID/ns/mnt")" ]; then
-		die "this shell's mount namespace is not its parent's"
-	fi
 	rm -f "$LAB_STATE/ready"
 	lab_kill
 	for name in hv wan lan; do

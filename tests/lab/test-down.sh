@@ -28,19 +28,23 @@ leftovers() {
 	fi
 }
 
-# check_down WHAT: take the lab down as it is now and look.
+# check_down WHAT: take the lab down as it is now and look. Descriptors hold its namespaces meanwhile, so
+# that their numbers cannot be given to somebody else's.
 check_down() {
-	local id namespaces left
+	local id namespaces left file fd fds=()
 	id=$(cat "$state/id" 2>/dev/null) || id=
-	namespaces=$(for name in hv wan lan; do
-		stat -Lc %i "/run/netns/$BOX_LAB-$name" 2>/dev/null || :
-	done)
-	if [ -e "$state/holder" ]; then
-		namespaces+=" $(stat -Lc %i "/proc/$(cat "$state/holder")/ns/mnt" 2>/dev/null || :)"
-	fi
-	namespaces=$(tr -s ' \n' '|' <<<"$namespaces" | sed 's/^|//; s/|$//')
+	namespaces=
+	for file in /run/netns/"$BOX_LAB"-{hv,wan,lan} "/proc/$(cat "$state/holder" 2>/dev/null)/ns/mnt"; do
+		if [ "$(stat -Lfc %T "$file" 2>/dev/null)" = nsfs ] && { exec {fd}<"$file"; } 2>/dev/null; then
+			fds+=("$fd")
+			namespaces+=${namespaces:+|}$(stat -Lc %i "/proc/self/fd/$fd")
+		fi
+	done
 	"$lab" down || fail "$1: lab down failed"
 	left=$(leftovers "$id" "$namespaces")
+	for fd in "${fds[@]}"; do
+		exec {fd}<&-
+	done
 	[ -z "$left" ] || fail "$1: left behind: $left"
 	echo "ok: $1"
 }
