@@ -52,6 +52,32 @@ static int qemu_admit(
 	return found <= 0 ? found : isolation_admit(paths, &port, err);
 }
 
+/*
+ * libvirtd was restarted under a running box, and ends the box when this fails. So a door that cannot
+ * be had again is left shut, and a box whose MAC or address is another's by now stays without entry:
+ * mute, but alive. Rules that cannot be put in force are worth the box's end.
+ */
+static int qemu_readmit(
+	const struct isolation_paths *paths, const struct hook_call *call, struct error *err)
+{
+	struct net_port port = { 0 };
+	int found = read_port(paths, call, &port, err);
+
+	if (found <= 0 || isolation_admit(paths, &port, err) == 0)
+		return MIN(found, 0);
+	if (err->kind != ERROR_EXISTS)
+		return -1;
+	log_debug("%s", err->text);
+	error_clear(err);
+	port.n_doors = 0;
+	if (isolation_admit(paths, &port, err) == 0)
+		return 0;
+	if (err->kind != ERROR_EXISTS)
+		return -1;
+	error_clear(err);
+	return isolation_ensure(paths, NULL, err);
+}
+
 /* By UUID alone: the NIC may have been changed since the box was let in. */
 static int qemu_release(
 	const struct isolation_paths *paths, const struct hook_call *call, struct error *err)
@@ -94,8 +120,7 @@ static const struct hook_row {
 		struct error *err);
 } rows[] = {
 	{ HOOK_QEMU, "prepare", "begin", qemu_admit },
-	{ HOOK_QEMU, "reconnect", "begin",
-		qemu_admit }, /* libvirtd restarted under a running box */
+	{ HOOK_QEMU, "reconnect", "begin", qemu_readmit },
 	{ HOOK_QEMU, "release", "end", qemu_release },
 	{ HOOK_NETWORK, "start", "begin", network_ensure }, /* before the bridge is there */
 	{ HOOK_NETWORK, "started", "begin", network_ensure },

@@ -244,6 +244,17 @@ int isolation_check(
 	return nft_check(s.nl, &s.rules, s.ports.items, s.ports.len, ret, err);
 }
 
+int isolation_port_flag(const char *tap, struct error *err)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/brport/isolated", tap);
+	if (file_read(AT_FDCWD, path, 16, &text, err) < 0)
+		return -1;
+	return str_starts(str_get(&text), "1");
+}
+
 /* Bring one running box to what its domain says. Only doors can change while it runs. */
 static int sync_one(struct isolation *s, int dirfd, const char *name, struct error *err)
 {

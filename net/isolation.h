@@ -61,4 +61,10 @@ int isolation_sync_doors(const struct isolation_paths *paths, struct error *err)
 int isolation_check(const struct isolation_paths *paths, struct nft_differences *ret,
 	struct error *err) MUST_CHECK;
 
+/*
+ * The kernel's own second layer: whether the port of this tap is isolated from the other boxes' ports.
+ * 1, 0, or -1 when there is no such port. No privilege.
+ */
+int isolation_port_flag(const char *tap, struct error *err) MUST_CHECK;
+
 #endif

@@ -42,15 +42,39 @@ int record_lock(const char *dir, struct error *err)
 	return fd_take(&fd);
 }
 
-static int load_one(int dirfd, const char *uuid, struct net_ports *ret, struct error *err)
+static int read_at(
+	int dirfd, const char *path, const char *uuid, struct net_port *ret, struct error *err)
 {
 	_cleanup_str_ struct str text = STR_INIT;
+
+	if (file_read(dirfd, path, RECORD_MAX, &text, err) < 0)
+		return -1;
+	if (port_parse(str_get(&text), uuid, ret, err) < 0)
+		return error_wrap(err, "record of box %s", uuid);
+	return 0;
+}
+
+int record_read(const char *dir, const char *uuid, struct net_port *ret, struct error *err)
+{
+	char path[256];
+
+	if (!port_uuid_ok(uuid))
+		return error_set(err, ERROR_INVALID, "'%s' is not a UUID", uuid);
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, uuid);
+	if (read_at(AT_FDCWD, path, uuid, ret, err) == 0)
+		return 1;
+	if (err->kind != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
+static int load_one(int dirfd, const char *uuid, struct net_ports *ret, struct error *err)
+{
 	struct net_port port = { 0 };
 
-	if (file_read(dirfd, uuid, RECORD_MAX, &text, err) < 0)
+	if (read_at(dirfd, uuid, uuid, &port, err) < 0)
 		return -1;
-	if (port_parse(str_get(&text), uuid, &port, err) < 0)
-		return error_wrap(err, "record of box %s", uuid);
 	return net_ports_push(ret, port, err);
 }
 

@@ -26,6 +26,13 @@ int record_write(const char *dir, const struct net_port *port, struct error *err
 
 bool record_exists(const char *dir, const char *uuid);
 
+/*
+ * The record of one box: 1, 0 when it has none, -1. Everybody may read it: it is how a client on the
+ * same host, who may not look into the kernel, sees which doors are in force.
+ */
+int record_read(
+	const char *dir, const char *uuid, struct net_port *ret, struct error *err) MUST_CHECK;
+
 /* A missing record is a success. */
 int record_remove(const char *dir, const char *uuid, struct error *err) MUST_CHECK;
 

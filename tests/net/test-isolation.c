@@ -449,6 +449,37 @@ static void test_hook_refuses_a_start_it_cannot_make_safe(void **state)
 	assert_int_equal(hook("prepare", "begin", "<domain", &err), -1);
 }
 
+/* A restart of libvirtd must not end a box because a program took its door's port meanwhile. */
+static void test_a_running_box_survives_a_lost_door(void **state)
+{
+	static const char xml[] =
+		"<domain><uuid>00000001-0000-4000-8000-000000000000</uuid><metadata>"
+		"<box:box xmlns:box='urn:box:domain'><box:address>10.88.0.2</box:address>"
+		"<box:door port='80' host='8080'/></box:box></metadata><devices>"
+		"<interface type='network'><mac address='52:54:00:00:00:01'/>"
+		"<source network='boxnet'/><target dev='bxt00000001'/></interface>"
+		"</devices></domain>";
+	_cleanup_close_ int taken = listen_on(8080, INADDR_ANY);
+	struct net_port got = { 0 }, heir = db;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(hook("prepare", "begin", xml, &err), -1);
+	error_clear(&err);
+	assert_ok(hook("reconnect", "begin", xml, &err), &err);
+	assert_int_equal(record_read(ports_path, web.uuid, &got, &err), 1);
+	assert_int_equal(got.n_doors, 0);
+	assert_ok(isolation_release(&paths, web.uuid, &err), &err);
+	assert_int_equal(record_read(ports_path, web.uuid, &got, &err), 0);
+	heir.addr = web.addr; /* its address is another's by now */
+	admit(&heir);
+	nft("flush ruleset");
+	assert_ok(hook("reconnect", "begin", xml, &err), &err);
+	assert_false(record_exists(ports_path, web.uuid));
+	assert_check(NULL);
+	assert_true(taken >= 0);
+}
+
 /* The host's other domains start, stop and are reconnected as if we were not there. */
 static void test_hook_leaves_strangers_alone(void **state)
 {
@@ -513,6 +544,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hook_lets_a_box_in_and_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_hook_refuses_a_start_it_cannot_make_safe, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_running_box_survives_a_lost_door, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hook_leaves_strangers_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale_records_give_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_records_stop_starts, setup, teardown),
