@@ -315,14 +315,54 @@ static void free_xpath_object_p(xmlXPathObjectPtr *object)
 		xmlXPathFreeObject(*object);
 }
 
+/*
+ * Expressions are constants, few, and asked again for every document: each is compiled once a thread.
+ * One that finds no place any more is compiled each time.
+ */
+#define EXPRESSIONS_MAX 256
+
+static _Thread_local struct {
+	char *text;
+	xmlXPathCompExprPtr compiled;
+} expressions[EXPRESSIONS_MAX];
+
+static size_t expression_hash(const char *text)
+{
+	size_t h = 5381;
+
+	while (*text)
+		h = h * 33 + (unsigned char)*text++;
+	return h % EXPRESSIONS_MAX;
+}
+
+/* Lent; NULL when it is malformed or there is no place. */
+static xmlXPathCompExprPtr compiled_expression(const char *text)
+{
+	size_t at = expression_hash(text);
+
+	for (size_t i = 0; i < EXPRESSIONS_MAX / 4; i++, at = (at + 1) % EXPRESSIONS_MAX) {
+		if (!expressions[at].text) {
+			expressions[at].compiled = xmlXPathCompile(to_xml(text));
+			if (expressions[at].compiled)
+				expressions[at].text = strdup(text);
+			return expressions[at].compiled;
+		}
+		if (str_equal(expressions[at].text, text))
+			return expressions[at].compiled;
+	}
+	return NULL;
+}
+
 /* A node set (maybe empty), or NULL with err. */
 static xmlXPathObjectPtr evaluate(
 	struct xml *x, struct xml_node *node, const char *xpath, struct error *err)
 {
 	_cleanup_(free_xpath_object_p) xmlXPathObjectPtr object = NULL;
+	xmlXPathCompExprPtr compiled = compiled_expression(xpath);
 
 	x->xpath->node = node ? (xmlNodePtr)(void *)node : (xmlNodePtr)x->doc;
-	object = xmlXPathEvalExpression(to_xml(xpath), x->xpath);
+	object = compiled ? xmlXPathCompiledEval(compiled, x->xpath)
+			  : xmlXPathEvalExpression(to_xml(xpath), x->xpath);
 	if (!object || object->type != XPATH_NODESET) {
 		(void)error_set(err, ERROR_FAILED, "cannot look up '%s' in %s", xpath, x->what);
 		return NULL;
