@@ -140,8 +140,8 @@ int seed_iso(const struct seed_texts *texts, struct str *ret, struct error *err)
 	if (!a)
 		return error_oom(err);
 	if (archive_write_set_format_iso9660(a) != ARCHIVE_OK ||
-		archive_write_set_options(a, "volume-id=" SEED_LABEL ",rockridge=useful,joliet") !=
-			ARCHIVE_OK ||
+		archive_write_set_options(
+			a, "volume-id=" SEED_LABEL ",rockridge=useful,joliet,!pad") != ARCHIVE_OK ||
 		archive_write_set_bytes_in_last_block(a, 1) != ARCHIVE_OK ||
 		archive_write_open(a, ret, NULL, append, NULL) != ARCHIVE_OK)
 		return error_archive(err, a);
