@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-static const char group_boxes[] UNUSED = "Boxes";
+static const char group_boxes[] = "Boxes";
 static const char group_inside[] = "Inside a box";
 static const char group_snapshots[] UNUSED = "Snapshots and clones";
 static const char group_images[] UNUSED = "Templates and images";
@@ -15,6 +15,92 @@ static const char group_host[] = "Host";
 static const char group_about[] = "About";
 
 const struct command commands[] = {
+	{
+		.name = "list",
+		.alias = "ls",
+		.group = group_boxes,
+		.args = "",
+		.summary = "all boxes, a line each",
+		.needs = NEED_VIRT | TAKES_JSON,
+		.run = cmd_list,
+	},
+	{
+		.name = "info",
+		.group = group_boxes,
+		.args = "BOX",
+		.summary = "all about one box",
+		.min_args = 1,
+		.max_args = 1,
+		.needs = NEED_BOX | TAKES_JSON,
+		.complete = { WORD_BOX },
+		.run = cmd_info,
+	},
+	{
+		.name = "start",
+		.group = group_boxes,
+		.args = "BOX...|all",
+		.summary = "start boxes and wait until they are usable",
+		.min_args = 1,
+		.max_args = ARGS_ANY,
+		.needs = NEED_VIRT,
+		.complete = { WORD_BOX_OR_ALL },
+		.run = cmd_start,
+	},
+	{
+		.name = "down",
+		.alias = "stop",
+		.group = group_boxes,
+		.args = "BOX...|all",
+		.summary = "shut boxes down",
+		.min_args = 1,
+		.max_args = ARGS_ANY,
+		.needs = NEED_VIRT | TAKES_FORCE,
+		.complete = { WORD_BOX_OR_ALL },
+		.run = cmd_down,
+	},
+	{
+		.name = "restart",
+		.group = group_boxes,
+		.args = "BOX...|all",
+		.summary = "shut boxes down and start them again",
+		.min_args = 1,
+		.max_args = ARGS_ANY,
+		.needs = NEED_VIRT,
+		.complete = { WORD_BOX_OR_ALL },
+		.run = cmd_restart,
+	},
+	{
+		.name = "rm",
+		.group = group_boxes,
+		.args = "BOX...",
+		.summary = "remove boxes and their snapshots",
+		.confirm = "remove {} with all snapshots",
+		.min_args = 1,
+		.max_args = ARGS_ANY,
+		.needs = NEED_BOXES | CONFIRM,
+		.complete = { WORD_BOX },
+		.run = cmd_rm,
+	},
+	{
+		.name = "virsh",
+		.group = group_boxes,
+		.args = "BOX -- ARGS...",
+		.summary = "run virsh on a box: the escape hatch",
+		.min_args = 2,
+		.max_args = ARGS_ANY,
+		.own_args = 1,
+		.needs = NEED_BOX | TAKES_REST,
+		.complete = { WORD_BOX },
+		.run = cmd_virsh,
+	},
+	{
+		.name = "status",
+		.group = group_boxes,
+		.args = "",
+		.summary = "the old name of list",
+		.needs = NEED_VIRT | TAKES_JSON | HIDDEN,
+		.run = cmd_status,
+	},
 	{
 		.name = "shell",
 		.group = group_inside,
@@ -209,6 +295,11 @@ int command_check_args(const struct command *c, const struct call *call, struct 
 		return missing_argument(c, call->count, err);
 	if (call->count > c->max_args)
 		return stray_argument(c, call->args[c->max_args], err);
+	/* What needs each box by its name does not take the word for all of them. */
+	for (size_t i = 0; (c->needs & NEED_BOXES) && i < call->count; i++)
+		if (str_equal(call->args[i], "all"))
+			return error_set(err, ERROR_USAGE,
+				"'box %s' does not take 'all': name the boxes", c->name);
 	return 0;
 }
 

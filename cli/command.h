@@ -77,16 +77,24 @@ struct option_rules command_rules(const struct command *command);
 #define COMMAND_RUN(name) \
 	int cmd_##name(struct session *s, const struct call *call, struct error *err)
 
-COMMAND_RUN(completion);
 COMMAND_RUN(complete);
+COMMAND_RUN(completion);
 COMMAND_RUN(doctor);
 extern const struct option_table cmd_doctor_options;
+COMMAND_RUN(down);
 COMMAND_RUN(exec);
 extern const struct option_table cmd_exec_options;
 COMMAND_RUN(help);
+COMMAND_RUN(info);
+COMMAND_RUN(list);
+COMMAND_RUN(restart);
+COMMAND_RUN(rm);
 COMMAND_RUN(root);
 COMMAND_RUN(shell);
+COMMAND_RUN(start);
+COMMAND_RUN(status);
 COMMAND_RUN(tmux);
 COMMAND_RUN(version);
+COMMAND_RUN(virsh);
 
 #endif

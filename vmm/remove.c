@@ -35,11 +35,10 @@ static int do_stop(void *ctx, struct error *err)
 	return power_off(&hold->box, err);
 }
 
-static int do_layers(void *ctx, struct error *err)
+/* Which layers are to go. */
+static int plan_layers(struct box_hold *hold, struct layer_plan *plan, struct error *err)
 {
-	struct box_hold *hold = ctx;
 	_cleanup_(layer_graph_done) struct layer_graph graph = { 0 };
-	_cleanup_layer_plan_ struct layer_plan plan = { 0 };
 	const struct layer_box *box;
 
 	if (layer_graph_read(hold->conn, hold->pool, &graph, err) < 0)
@@ -47,7 +46,15 @@ static int do_layers(void *ctx, struct error *err)
 	box = layer_graph_box(&graph, hold->box.uuid);
 	if (!box)
 		return error_set(err, ERROR_NOT_FOUND, "no such box: %s", hold->box.name);
-	if (layer_plan_remove(&graph, box, &plan, err) < 0)
+	return layer_plan_remove(&graph, box, plan, err);
+}
+
+static int do_layers(void *ctx, struct error *err)
+{
+	struct box_hold *hold = ctx;
+	_cleanup_layer_plan_ struct layer_plan plan = { 0 };
+
+	if (plan_layers(hold, &plan, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan.len; i++)
 		if (plan.items[i].kind == LAYER_DELETE &&
@@ -162,6 +169,7 @@ int box_remove(virConnectPtr conn, const char *name, const struct steps_observer
 {
 	_cleanup_hold_ struct box_hold hold = { 0 };
 	_cleanup_box_ struct box before = { 0 };
+	_cleanup_layer_plan_ struct layer_plan plan = { 0 };
 
 	if (box_find(conn, name, &before, err) < 0)
 		return -1;
@@ -172,7 +180,8 @@ int box_remove(virConnectPtr conn, const char *name, const struct steps_observer
 		error_clear(err);
 		return 0;
 	}
-	if (box_discard(&hold, observer, err) < 0)
+	/* what will be refused is refused before anything is changed */
+	if (plan_layers(&hold, &plan, err) < 0 || box_discard(&hold, observer, err) < 0)
 		return error_wrap(err, "cannot remove box '%s'", name);
 	return 0;
 }
