@@ -5,9 +5,6 @@
 
 #include "vmm/layer-plan.h"
 
-/* Copy text (NULL: "") into a field of an action or intent, which has room for it. */
-void layer_copy_name(char *into, size_t size, const char *text);
-
 /* NULL stands for "". */
 struct layer_names {
 	const char *volume, *backing, *label;

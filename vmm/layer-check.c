@@ -179,7 +179,8 @@ int layer_graph_freed(const struct layer_graph *g, const struct layer_change *ch
 	for (size_t i = 0; i < g->len; i++) {
 		const struct layer *layer = &g->layers[i];
 		bool ours = layer->kind == LAYER_BOX &&
-			(stood[i] || (change->removed && str_equal(layer->uuid, change->box->uuid)));
+			    (stood[i] ||
+				    (change->removed && str_equal(layer->uuid, change->box->uuid)));
 
 		if (!ours)
 			mark_chain(g, i, needed);

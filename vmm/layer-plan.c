@@ -78,8 +78,8 @@ static int plan_snapshot(const struct layer_graph *g, const struct layer_box *bo
 	layer_copy_name(intent.label, sizeof(intent.label), label);
 	if (layer_plan_add_intend(plan, &intent, err) < 0 ||
 		layer_plan_add_create(g, intent.layer, box->top, plan, err) < 0 ||
-		layer_plan_add_named(
-			plan, box->running ? LAYER_PIVOT : LAYER_SWITCH, names, err) < 0)
+		layer_plan_add_named(plan, box->running ? LAYER_PIVOT : LAYER_SWITCH, names, err) <
+			0)
 		return -1;
 	plan->commit = plan->len;
 	if (box->running && layer_plan_add_named(plan, LAYER_RECORD, names, err) < 0)
@@ -209,23 +209,22 @@ static int plan_recover(const struct layer_graph *g, const struct layer_box *box
 	case LAYER_INTENT_SNAPSHOT:
 		ret = recover_snapshot(g, box, intent, plan, err);
 		break;
-	case LAYER_INTENT_RESTORE_RUNNING:
-		/* Switched or not, it is to run. What it does not stand on now goes. */
-		if (!box->running && !layer_plan_add(plan, LAYER_START, err))
-			return -1;
-		break;
 	case LAYER_INTENT_MERGE_DOWN:
 		ret = recover_merge_down(g, intent, plan, err);
 		break;
 	case LAYER_INTENT_RESTORE:
+	case LAYER_INTENT_RESTORE_RUNNING:
 	case LAYER_INTENT_MERGE:
-		break;
+		break; /* switched or not: of the two layers, the one that it does not stand on goes */
 	}
 	if (ret < 0)
 		return -1;
 	change.roots[0] = layer_graph_find(g, intent->layer);
 	change.roots[1] = layer_graph_find(g, intent->old);
 	if (layer_plan_add_freed(g, &change, plan, err) < 0)
+		return -1;
+	if (intent->kind == LAYER_INTENT_RESTORE_RUNNING && !box->running &&
+		!layer_plan_add(plan, LAYER_START, err))
 		return -1;
 	return layer_plan_add(plan, LAYER_CLEAR, err) ? 0 : -1;
 }

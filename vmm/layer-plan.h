@@ -64,8 +64,7 @@ struct layer_action {
 };
 
 struct layer_plan {
-	char uuid
-		[LAYER_UUID_MAX]; /* of the one box that is changed */
+	char uuid[LAYER_UUID_MAX]; /* of the one box that is changed */
 	struct layer_action *items; /* owned */
 	size_t len, cap;
 	size_t commit; /* a failure before this action is undone, from it on only reported */
@@ -118,6 +117,9 @@ int layer_plan_recover(const struct layer_graph *g, const struct layer_box *box,
 /* The label of the box; ERROR_NOT_FOUND listing those that there are. Lent. */
 const struct layer_label *layer_plan_label(
 	const struct layer_box *box, const char *label, struct error *err) MUST_CHECK;
+
+/* Copy text (NULL: "") into a field of an action or intent, which has room for it. */
+void layer_copy_name(char *into, size_t size, const char *text);
 
 /* A word for an action, for steps and messages: "create", "pivot". */
 const char *layer_action_name(enum layer_action_kind kind);

@@ -37,7 +37,7 @@ static int add_volume_xml(
 	return layer_graph_add_volume(graph, &v, err);
 }
 
-/* libvirt reads the volume's header again for this, so the backing is what it is now. */
+/* What a volume stands on is what libvirt found when it last read the whole pool. */
 static int add_volumes(virStoragePoolPtr pool, struct layer_graph *graph, struct error *err)
 {
 	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
@@ -196,7 +196,7 @@ static int list_domains(virConnectPtr conn, struct virt_domains *ret, struct err
 	return 0;
 }
 
-int layer_graph_read(
+static int read_once(
 	virConnectPtr conn, virStoragePoolPtr pool, struct layer_graph *graph, struct error *err)
 {
 	_cleanup_domains_ struct virt_domains domains = { 0 };
@@ -216,6 +216,32 @@ int layer_graph_read(
 	else
 		*graph = g;
 	return ret;
+}
+
+static bool has_gap(const struct layer_graph *graph)
+{
+	for (size_t i = 0; i < graph->len; i++)
+		if (graph->layers[i].backing == LAYER_ABSENT)
+			return true;
+	return false;
+}
+
+/*
+ * libvirt does not notice that QEMU moves a volume to another backing. It then names a layer that was
+ * needed once, which does no harm, unless that layer is gone: then the chain would end there, and
+ * what is below would look as if nobody needed it.
+ */
+int layer_graph_read(
+	virConnectPtr conn, virStoragePoolPtr pool, struct layer_graph *graph, struct error *err)
+{
+	if (read_once(conn, pool, graph, err) < 0)
+		return -1;
+	if (!has_gap(graph))
+		return 0;
+	layer_graph_done(graph);
+	if (pool_refresh(pool, err) < 0)
+		return -1;
+	return read_once(conn, pool, graph, err);
 }
 
 /* 1, 0, -1 */

@@ -48,6 +48,7 @@ static const struct text_field fields[] = {
 	FIELD(CHILD("operation") "/@holder", NULL, operation.holder, CHARS_PRINTABLE),
 	FIELD(CHILD("operation") "/@subject", NULL, operation.subject, CHARS_SOURCE),
 	FIELD(CHILD("operation") "/@layer", NULL, operation.layer, CHARS_NAME),
+	FIELD(CHILD("operation") "/@old", NULL, operation.old, CHARS_NAME),
 };
 
 static const char *const identity_names[] = {
@@ -156,6 +157,8 @@ static void write_operation(const struct meta_writer *m, const struct meta_opera
 		xml_attr(m->w, "subject", "%s", op->subject);
 	if (*op->layer)
 		xml_attr(m->w, "layer", "%s", op->layer);
+	if (*op->old)
+		xml_attr(m->w, "old", "%s", op->old);
 	xml_close(m->w);
 }
 

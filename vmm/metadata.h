@@ -72,6 +72,7 @@ struct meta_operation {
 	char holder[128]; /* for people; who holds the lock is the lock's business */
 	char subject[160]; /* a label or a new name */
 	char layer[META_VOLUME_MAX]; /* the volume it makes */
+	char old[META_VOLUME_MAX]; /* the volume that goes */
 };
 
 struct box_meta {

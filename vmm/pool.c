@@ -3,10 +3,14 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/xml.h"
+
+#define REFRESH_WAIT_MS 60000
+#define REFRESH_PAUSE_MS 200
 
 /* ---- the pool ---- */
 
@@ -164,6 +168,24 @@ int pool_free_bytes(virStoragePoolPtr pool, uint64_t *ret, struct error *err)
 	if (virStoragePoolGetInfo(pool, &info) < 0)
 		return error_virt(err, "cannot ask how full the storage pool '" POOL_NAME "' is");
 	*ret = info.available;
+	return 0;
+}
+
+int pool_refresh(virStoragePoolPtr pool, struct error *err)
+{
+	uint64_t deadline = virt_now_ms() + REFRESH_WAIT_MS;
+	const struct timespec pause = { .tv_nsec = REFRESH_PAUSE_MS * 1000000L };
+	struct error failed = { 0 };
+
+	/* libvirt has no event for the end of a transfer */
+	while (virStoragePoolRefresh(pool, 0) < 0) {
+		(void)error_virt(&failed, "cannot read the storage pool '" POOL_NAME "' again");
+		if (virt_now_ms() >= deadline) {
+			*err = failed;
+			return -1;
+		}
+		(void)nanosleep(&pause, NULL);
+	}
 	return 0;
 }
 

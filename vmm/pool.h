@@ -34,6 +34,12 @@ virStoragePoolPtr pool_open(virConnectPtr conn, struct error *err) MUST_CHECK;
  */
 int pool_free_bytes(virStoragePoolPtr pool, uint64_t *ret, struct error *err) MUST_CHECK;
 
+/*
+ * Make libvirt read the whole pool again: what volumes stand on, and how much they take, it learns in no
+ * other way. Waits up to a minute for others' transfers into the pool, during which libvirt refuses.
+ */
+int pool_refresh(virStoragePoolPtr pool, struct error *err) MUST_CHECK;
+
 /* ERROR_NO_SPACE unless the pool has that many bytes left. what needs it: "box 'web'". */
 int pool_need(
 	virStoragePoolPtr pool, uint64_t bytes, const char *what, struct error *err) MUST_CHECK;

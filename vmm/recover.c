@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "vmm/chain.h"
 #include "vmm/remove.h"
 
 struct recovery {
@@ -24,6 +25,11 @@ static const struct recovery recoveries[] = {
 	{ OPERATION_CREATING, take_away, "removed the half-made box" },
 	{ OPERATION_REMOVING, take_away, "finished removing box" },
 	{ OPERATION_EPHEMERAL, take_away, "removed the box of a command that was killed:" },
+	{ "snapshotting", chain_recover, "finished or undid the snapshot of box" },
+	{ "restoring", chain_recover, "finished or undid the restoring of box" },
+	{ "restoring-running", chain_recover, "finished or undid the restoring of box" },
+	{ "merging", chain_recover, "finished or undid the merging of layers of box" },
+	{ "merging-down", chain_recover, "finished or undid the merging of layers of box" },
 };
 
 static const struct recovery *find_recovery(const char *operation)

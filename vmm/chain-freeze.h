@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Moving a running box to a new layer, with its file systems at rest if its agent answers. */
+#ifndef VMM_CHAIN_FREEZE_H
+#define VMM_CHAIN_FREEZE_H
+
+#include "vmm/box.h"
+
+struct chain_freeze {
+	bool quiesced;
+	char why[256]; /* not quiesced: why */
+};
+
+/*
+ * From now on the box writes to the volume with this path (of the hypervisor), which stands on what it
+ * has written to until now. ret says whether the guest had its file systems at rest meanwhile.
+ */
+int chain_pivot(
+	struct box *box, const char *path, struct chain_freeze *ret, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Merging layers: jobs of a QEMU that has them open. For a stopped box that is a QEMU of our own,
+ * which is started for the disk alone and whose processor never runs: docs/decisions/0201.
+ *
+ * All paths are the hypervisor's. Each function returns when the job has ended. A signal (virt_interrupt_
+ * flag) cancels the job: ERROR_INTERRUPTED, and every layer has the content it had.
+ */
+#ifndef VMM_CHAIN_JOB_H
+#define VMM_CHAIN_JOB_H
+
+#include "vmm/virt.h"
+
+/* The running domain's disk takes in all layers above base; base NULL: all. */
+int chain_pull_live(
+	virConnectPtr conn, virDomainPtr dom, const char *base, struct error *err) MUST_CHECK;
+
+/* The same for a layer of a stopped box. uuid is that of the box. */
+int chain_pull_stopped(virConnectPtr conn, const char *uuid, const char *layer, const char *base,
+	struct error *err) MUST_CHECK;
+
+/* A layer of the running domain, not its uppermost, is written into the one below it. */
+int chain_commit_live(virConnectPtr conn, virDomainPtr dom, const char *layer, const char *below,
+	struct error *err) MUST_CHECK;
+
+/*
+ * What a killed command left running: a job of the domain's disk is cancelled, a QEMU of our own for
+ * that box is ended. A success if there is neither.
+ */
+int chain_jobs_end(
+	virConnectPtr conn, virDomainPtr dom, const char *uuid, struct error *err) MUST_CHECK;
+
+#endif

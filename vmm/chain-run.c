@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "vmm/chain-run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "base/xml.h"
+#include "vmm/chain-freeze.h"
+#include "vmm/chain-job.h"
+#include "vmm/domain-edit.h"
+#include "vmm/power.h"
+
+const char *const chain_operations[] = {
+	[LAYER_INTENT_NONE] = NULL,
+	[LAYER_INTENT_SNAPSHOT] = "snapshotting",
+	[LAYER_INTENT_RESTORE] = "restoring",
+	[LAYER_INTENT_RESTORE_RUNNING] = "restoring-running",
+	[LAYER_INTENT_MERGE] = "merging",
+	[LAYER_INTENT_MERGE_DOWN] = "merging-down",
+};
+
+void chain_run_done(struct chain_run *run)
+{
+	free(run->before);
+	console_free(run->console);
+	*run = (struct chain_run){ 0 };
+}
+
+bool chain_intent(const struct meta_operation *operation, struct layer_intent *ret)
+{
+	struct layer_intent intent = { 0 };
+
+	for (size_t i = 1; i <= LAYER_INTENT_MERGE_DOWN; i++)
+		if (str_equal(operation->name, chain_operations[i]))
+			intent.kind = (enum layer_intent_kind)i;
+	if (intent.kind == LAYER_INTENT_NONE || strlen(operation->subject) >= LAYER_LABEL_MAX)
+		return false;
+	(void)snprintf(intent.label, sizeof(intent.label), "%.63s", operation->subject);
+	(void)snprintf(intent.layer, sizeof(intent.layer), "%s", operation->layer);
+	(void)snprintf(intent.old, sizeof(intent.old), "%s", operation->old);
+	*ret = intent;
+	return true;
+}
+
+static const struct layer_action *now(const struct chain_run *run)
+{
+	return &run->plan->items[run->at];
+}
+
+/* ---- metadata ---- */
+
+static int run_intend(struct chain_run *run, struct error *err)
+{
+	const struct layer_intent *intent = &now(run)->intent;
+	struct meta_operation op = { .since = run->when };
+
+	(void)snprintf(op.name, sizeof(op.name), "%s", chain_operations[intent->kind]);
+	(void)snprintf(op.holder, sizeof(op.holder), "%s", lock_who(run->hold->lock));
+	(void)snprintf(op.subject, sizeof(op.subject), "%s", intent->label);
+	layer_copy_name(op.layer, sizeof(op.layer), intent->layer);
+	layer_copy_name(op.old, sizeof(op.old), intent->old);
+	return box_set_operation(&run->hold->box, &op, err);
+}
+
+static int run_clear(struct chain_run *run, struct error *err)
+{
+	return box_set_operation(&run->hold->box, NULL, err);
+}
+
+static void undo_intend(struct chain_run *run)
+{
+	struct error err = { 0 };
+
+	if (run_clear(run, &err) < 0)
+		log_debug("%s", err.text);
+}
+
+/* The metadata as SWITCH and RECORD leave it. */
+static int labelled_meta(struct chain_run *run, struct box_meta *ret, struct error *err)
+{
+	const struct layer_action *a = now(run);
+	struct meta_snapshot snapshot = { .created = run->when, .quiesced = run->quiesced };
+
+	if (meta_copy(&run->hold->box.meta, ret, err) < 0)
+		return -1;
+	if (a->clear)
+		ret->operation = (struct meta_operation){ 0 };
+	if (!a->label[0])
+		return 0;
+	if (ret->snapshots.len >= META_SNAPSHOTS_MAX)
+		return error_set(err, ERROR_FAILED,
+			"box '%s' has %d snapshots, the most there may be; remove one",
+			run->hold->box.name, META_SNAPSHOTS_MAX);
+	layer_copy_name(snapshot.label, sizeof(snapshot.label), a->label);
+	layer_copy_name(snapshot.layer, sizeof(snapshot.layer), a->backing);
+	return meta_snapshots_push(&ret->snapshots, snapshot, err);
+}
+
+/* The definition for the next start: its disk (NULL: as it is) and metadata, changed at once. */
+static int define(
+	struct chain_run *run, const char *disk, const struct box_meta *meta, struct error *err)
+{
+	struct box *box = &run->hold->box;
+	struct domain_change change = { .disk = disk, .meta = meta };
+	_cleanup_free_ char *xml = virDomainGetXMLDesc(
+		box->dom, VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE);
+	_cleanup_free_ char *edited = NULL;
+	_cleanup_(virDomainFree_p) virDomainPtr defined = NULL;
+
+	if (!xml)
+		return error_virt(err, "cannot read the definition of box '%s'", box->name);
+	edited = domain_edit(xml, &change, err);
+	if (!edited)
+		return error_wrap(err, "cannot change box '%s'", box->name);
+	defined = virDomainDefineXML(run->hold->conn, edited);
+	if (!defined)
+		return error_virt(err, "cannot change the definition of box '%s'", box->name);
+	if (disk && !run->before)
+		run->before = TAKE(xml);
+	return box_reload(box, err);
+}
+
+/*
+ * The definition first: libvirt has put the chain into it at the pivot, which must go before a layer of
+ * it does. The label is in the live domain's metadata, which is what counts while it runs, only
+ * after that; so recovery comes here again if this is cut off.
+ */
+static int run_record(struct chain_run *run, struct error *err)
+{
+	_cleanup_meta_ struct box_meta meta = { 0 };
+
+	if (labelled_meta(run, &meta, err) < 0 || define(run, NULL, &meta, err) < 0)
+		return -1;
+	return box_save(&run->hold->box, &meta, err);
+}
+
+static int run_forget(struct chain_run *run, struct error *err)
+{
+	_cleanup_meta_ struct box_meta meta = { 0 };
+	const char *label = now(run)->label;
+	struct meta_snapshot *s;
+
+	if (meta_copy(&run->hold->box.meta, &meta, err) < 0)
+		return -1;
+	s = meta_snapshot_find(&meta, label);
+	if (!s)
+		return 0;
+	memmove(s, s + 1,
+		(size_t)(meta.snapshots.items + meta.snapshots.len - (s + 1)) * sizeof(*s));
+	meta.snapshots.len--;
+	return box_save(&run->hold->box, &meta, err);
+}
+
+static int run_move(struct chain_run *run, struct error *err)
+{
+	_cleanup_meta_ struct box_meta meta = { 0 };
+	const struct layer_action *a = now(run);
+
+	if (meta_copy(&run->hold->box.meta, &meta, err) < 0)
+		return -1;
+	vec_foreach(struct meta_snapshot, s, &meta.snapshots) {
+		if (str_equal(s->layer, a->volume))
+			layer_copy_name(s->layer, sizeof(s->layer), a->backing);
+	}
+	return box_save(&run->hold->box, &meta, err);
+}
+
+/* ---- volumes and the disk ---- */
+
+static int run_create(struct chain_run *run, struct error *err)
+{
+	const struct layer_action *a = now(run);
+
+	return pool_create_layer(run->hold->pool, a->volume, a->backing, a->capacity, err);
+}
+
+static void undo_create(struct chain_run *run)
+{
+	struct error err = { 0 };
+
+	if (pool_delete(run->hold->pool, now(run)->volume, &err) < 0)
+		log_debug("%s", err.text);
+}
+
+static int run_delete(struct chain_run *run, struct error *err)
+{
+	return pool_delete(run->hold->pool, now(run)->volume, err);
+}
+
+static int run_switch(struct chain_run *run, struct error *err)
+{
+	_cleanup_meta_ struct box_meta meta = { 0 };
+	_cleanup_free_ char *path = pool_path(run->hold->pool, now(run)->volume, err);
+
+	if (!path)
+		return -1;
+	run->quiesced = true;
+	if (labelled_meta(run, &meta, err) < 0)
+		return -1;
+	return define(run, path, &meta, err);
+}
+
+static void undo_switch(struct chain_run *run)
+{
+	virDomainPtr defined = run->before ? virDomainDefineXML(run->hold->conn, run->before)
+					   : NULL;
+	struct error err = { 0 };
+
+	if (defined)
+		(void)virDomainFree(defined);
+	if (!defined || box_reload(&run->hold->box, &err) < 0)
+		log_debug("cannot undo the change of box '%s'", run->hold->box.name);
+}
+
+static int run_pivot(struct chain_run *run, struct error *err)
+{
+	_cleanup_free_ char *path = pool_path(run->hold->pool, now(run)->volume, err);
+	struct chain_freeze freeze = { 0 };
+
+	if (!path || chain_pivot(&run->hold->box, path, &freeze, err) < 0)
+		return -1;
+	run->quiesced = freeze.quiesced;
+	(void)snprintf(run->why, sizeof(run->why), "%s", freeze.why);
+	return 0;
+}
+
+/* ---- power ---- */
+
+static int run_stop(struct chain_run *run, struct error *err)
+{
+	return power_off(&run->hold->box, err);
+}
+
+static int run_start(struct chain_run *run, struct error *err)
+{
+	return power_on(run->hold->conn, &run->hold->box, &run->console, err);
+}
+
+static void undo_stop(struct chain_run *run)
+{
+	struct error err = { 0 };
+
+	if (power_on(run->hold->conn, &run->hold->box, NULL, &err) < 0)
+		log_debug("%s", err.text);
+}
+
+static void undo_start(struct chain_run *run)
+{
+	struct error err = { 0 };
+
+	if (power_off(&run->hold->box, &err) < 0)
+		log_debug("%s", err.text);
+}
+
+/* ---- merging ---- */
+
+/* What the volume stands on, as libvirt says; given, NULL: nothing. */
+static int read_backing(virStoragePoolPtr pool, const char *name, char **ret, struct error *err)
+{
+	_cleanup_(virStorageVolFree_p) virStorageVolPtr vol = pool_volume(pool, name, err);
+	_cleanup_(xml_free_p) struct xml *x = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	if (!vol)
+		return -1;
+	text = virStorageVolGetXMLDesc(vol, 0);
+	if (!text)
+		return error_virt(err, "cannot read the volume '%s'", name);
+	x = xml_parse(text, strlen(text), "a volume's XML", err);
+	if (!x)
+		return -1;
+	return xml_str(x, NULL, "/volume/backingStore/path", 4096, ret, err) < 0 ? -1 : 0;
+}
+
+/*
+ * libvirt reads what a volume stands on only when it reads the whole pool. It must, before a layer
+ * goes: a graph read from what it remembers would otherwise end at the layer that is gone, and those
+ * below would look as if nobody needed them.
+ */
+static int check_backing(
+	struct chain_run *run, const char *volume, const char *wanted, struct error *err)
+{
+	_cleanup_free_ char *backing = NULL;
+
+	if (pool_refresh(run->hold->pool, err) < 0 ||
+		read_backing(run->hold->pool, volume, &backing, err) < 0)
+		return -1;
+	if (!str_equal(backing, wanted))
+		return error_set(err, ERROR_FAILED,
+			"layer '%s' stands on '%s' after it was merged, where it should on '%s'",
+			volume, backing ? backing : "nothing", wanted ? wanted : "nothing");
+	return 0;
+}
+
+static int run_pull(struct chain_run *run, struct error *err)
+{
+	const struct layer_action *a = now(run);
+	struct box_hold *hold = run->hold;
+	_cleanup_free_ char *base = NULL;
+	_cleanup_free_ char *layer = pool_path(hold->pool, a->volume, err);
+	int ret;
+
+	if (!layer)
+		return -1;
+	if (a->backing[0]) {
+		base = pool_path(hold->pool, a->backing, err);
+		if (!base)
+			return -1;
+	}
+	ret = a->live ? chain_pull_live(hold->conn, hold->box.dom, base, err)
+		      : chain_pull_stopped(hold->conn, hold->box.uuid, layer, base, err);
+	return ret < 0 ? -1 : check_backing(run, a->volume, base, err);
+}
+
+/* The layer that stands on volume in the running chain changes; which one it is, QEMU knows. */
+static int run_commit(struct chain_run *run, struct error *err)
+{
+	const struct layer_action *a = now(run);
+	struct box_hold *hold = run->hold;
+	_cleanup_free_ char *layer = pool_path(hold->pool, a->volume, err);
+	_cleanup_free_ char *below = layer ? pool_path(hold->pool, a->backing, err) : NULL;
+
+	if (!below || chain_commit_live(hold->conn, hold->box.dom, layer, below, err) < 0)
+		return -1;
+	return pool_refresh(hold->pool, err);
+}
+
+/* ---- the steps ---- */
+
+static const struct {
+	const char *doing;
+	int (*run)(struct chain_run *run, struct error *err);
+	void (*undo)(struct chain_run *run);
+} acts[] = {
+	[LAYER_INTEND] = { NULL, run_intend, undo_intend },
+	[LAYER_CLEAR] = { NULL, run_clear, NULL },
+	[LAYER_CREATE] = { "creating a layer", run_create, undo_create },
+	[LAYER_SWITCH] = { "changing its disk", run_switch, undo_switch },
+	[LAYER_PIVOT] = { "freezing its disk", run_pivot, NULL },
+	[LAYER_RECORD] = { NULL, run_record, NULL },
+	[LAYER_FORGET] = { NULL, run_forget, NULL },
+	[LAYER_MOVE] = { NULL, run_move, NULL },
+	[LAYER_STOP] = { "powering off", run_stop, undo_stop },
+	[LAYER_START] = { "starting", run_start, undo_start },
+	[LAYER_PULL] = { "merging layers", run_pull, NULL },
+	[LAYER_COMMIT] = { "merging layers", run_commit, NULL },
+	[LAYER_DELETE] = { NULL, run_delete, NULL },
+};
+
+static int step_run(void *ctx, struct error *err)
+{
+	struct chain_run *run = ctx;
+
+	if (acts[now(run)->kind].run(run, err) < 0)
+		return -1;
+	run->at++;
+	return 0;
+}
+
+/* Steps are undone in reverse; once the commit is passed, none is. */
+static void step_undo(void *ctx)
+{
+	struct chain_run *run = ctx;
+
+	if (run->at >= run->plan->commit)
+		return;
+	run->at--;
+	if (acts[now(run)->kind].undo)
+		acts[now(run)->kind].undo(run);
+}
+
+struct step_name {
+	char text[24];
+};
+
+/* "delete", "delete-2", ...: each step of an operation can be told from the others. */
+static void name_steps(const struct layer_plan *plan, struct step_name *names, struct step *steps)
+{
+	unsigned seen[ARRAY_LEN(acts)] = { 0 };
+
+	for (size_t i = 0; i < plan->len; i++) {
+		enum layer_action_kind kind = plan->items[i].kind;
+		unsigned nth = ++seen[kind];
+
+		if (nth == 1)
+			(void)snprintf(names[i].text, sizeof(names[i].text), "%s",
+				layer_action_name(kind));
+		else
+			(void)snprintf(names[i].text, sizeof(names[i].text), "%s-%u",
+				layer_action_name(kind), nth);
+		steps[i] = (struct step){ names[i].text, acts[kind].doing, step_run, step_undo };
+	}
+}
+
+int chain_run(struct chain_run *run, const char *operation, const struct steps_observer *observer,
+	struct error *err)
+{
+	_cleanup_free_ struct step_name *names = calloc(run->plan->len + 1, sizeof(*names));
+	_cleanup_free_ struct step *steps = calloc(run->plan->len + 1, sizeof(*steps));
+
+	if (!names || !steps)
+		return error_oom(err);
+	run->at = 0;
+	name_steps(run->plan, names, steps);
+	return steps_run(operation, steps, run->plan->len, run, observer, err);
+}
