@@ -261,7 +261,7 @@ static int unknown_key(
 static int read_pair(struct yml_node key, struct yml_node value, const struct yml_key *row,
 	void *object, struct error *err)
 {
-	if (yml_kind(value) != row->kind)
+	if (row->kind != YML_NONE && yml_kind(value) != row->kind)
 		return yml_error(err, key, "'%s' must be %s, and is %s", row->name,
 			kind_names[row->kind], kind_names[yml_kind(value)]);
 	return row->read(value, object, err);

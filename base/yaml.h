@@ -66,7 +66,7 @@ int yml_error_at(struct error *err, struct yml_node at);
 /* One key of a mapping. */
 struct yml_key {
 	const char *name;
-	enum yml_kind kind; /* of its value */
+	enum yml_kind kind; /* of its value; YML_NONE: any, and read looks */
 	bool required;
 	/* Read the value into object. Errors through yml_error or yml_error_at. */
 	int (*read)(struct yml_node value, void *object, struct error *err);

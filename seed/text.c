@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/yaml.h"
+#include "seed/cloud-key.h"
 
 static const char cloud_config[] = "#cloud-config";
 
@@ -38,7 +39,7 @@ static int check_config(const struct seed_part *part, struct error *err)
 	if (yml_kind(yml_root(doc)) != YML_MAP && yml_kind(yml_root(doc)) != YML_NONE)
 		return yml_error(err, yml_root(doc),
 			"a #cloud-config must be a mapping of cloud-init's keys");
-	return 0;
+	return cloud_keys_check(yml_root(doc), err);
 }
 
 int seed_part_check(struct seed_part *part, struct error *err)
@@ -67,15 +68,24 @@ int seed_part_check(struct seed_part *part, struct error *err)
 	return 0;
 }
 
-/* A boundary that no line of the parts begins with: RFC 2046 wants it not to occur in them. */
-static void choose_boundary(const struct seed_part *a, const struct seed_part *b, char boundary[32])
+enum { PARTS_MAX = 4 };
+
+static bool occurs(const struct seed_part *const *parts, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (memmem(parts[i]->text, parts[i]->len, text, strlen(text)))
+			return true;
+	return false;
+}
+
+/* A boundary that does not occur in the parts, as RFC 2046 wants it. */
+static void choose_boundary(const struct seed_part *const *parts, size_t count, char boundary[32])
 {
 	unsigned n = 0;
 
 	do {
 		snprintf(boundary, 32, "box-part-%u", n++);
-	} while (memmem(a->text, a->len, boundary, strlen(boundary)) ||
-		 memmem(b->text, b->len, boundary, strlen(boundary)));
+	} while (occurs(parts, count, boundary));
 }
 
 static void put_part(struct str *out, const char *boundary, const struct seed_part *part)
@@ -95,22 +105,25 @@ static char *copy_part(const struct seed_part *part, struct error *err)
 	return str_take(&out, err);
 }
 
-char *seed_user_data(const struct seed_part *base, const struct seed_part *own, struct error *err)
+char *seed_user_data(const struct seed_part *const *parts, size_t count, struct error *err)
 {
+	const struct seed_part *there[PARTS_MAX];
 	_cleanup_str_ struct str out = STR_INIT;
-	bool has_base = base && base->kind != SEED_PART_NONE;
-	bool has_own = own && own->kind != SEED_PART_NONE;
 	char boundary[32];
+	size_t n = 0;
 
-	if (!has_base && !has_own)
+	for (size_t i = 0; i < count && n < PARTS_MAX; i++)
+		if (parts[i] && parts[i]->kind != SEED_PART_NONE)
+			there[n++] = parts[i];
+	if (n == 0)
 		return str_format(err, "%s\n{}\n", cloud_config);
-	if (!has_base || !has_own)
-		return copy_part(has_own ? own : base, err);
-	choose_boundary(base, own, boundary);
+	if (n == 1)
+		return copy_part(there[0], err);
+	choose_boundary(there, n, boundary);
 	str_printf(&out, "Content-Type: multipart/mixed; boundary=\"%s\"\nMIME-Version: 1.0\n\n",
 		boundary);
-	put_part(&out, boundary, base);
-	put_part(&out, boundary, own);
+	for (size_t i = 0; i < n; i++)
+		put_part(&out, boundary, there[i]);
 	str_printf(&out, "--%s--\n", boundary);
 	return str_take(&out, err);
 }

@@ -31,17 +31,17 @@ struct seed_part {
 
 /*
  * See what part->text is and that cloud-init will take it: a #cloud-config whose YAML is one mapping
- * without repeated keys, or a script. Everything else is ERROR_INVALID with "NAME:LINE: reason".
+ * without repeated keys, of keys that cloud-init knows (seed/cloud-key.h), or a script. Everything else is ERROR_INVALID with "NAME:LINE: reason".
  */
 int seed_part_check(struct seed_part *part, struct error *err) MUST_CHECK;
 
 /*
- * The user-data of a seed from the template's part and a user's (either may be NULL or empty; both
- * checked). One part stands as it is; two become a multi-part message, which cloud-init itself merges
- * in order, the user's last, by its documented rules. Given (free it).
+ * The user-data of a seed from checked parts, in order; NULL and empty ones count as not there. One part
+ * stands as it is; several become a multi-part message, which cloud-init itself merges in that order, so
+ * that the last one wins, by its documented rules. Given (free it).
  */
 char *seed_user_data(
-	const struct seed_part *base, const struct seed_part *own, struct error *err) MUST_CHECK;
+	const struct seed_part *const *parts, size_t count, struct error *err) MUST_CHECK;
 
 /* instance-id and hostname for a machine whose SMBIOS says nothing. Given (free it). */
 char *seed_meta_data(const char *instance_id, const char *hostname, struct error *err) MUST_CHECK;

@@ -56,24 +56,25 @@ static void test_what_cloud_init_rejects_is_refused_with_file_and_line(void **st
 static char *join(const char *a, const char *b)
 {
 	struct seed_part base = part(a), own = part(b);
+	const struct seed_part *parts[] = { &base, NULL, &own };
 	struct error err = { 0 };
 	char *text;
 
 	assert_ok(seed_part_check(&base, &err), &err);
 	assert_ok(seed_part_check(&own, &err), &err);
-	text = seed_user_data(&base, &own, &err);
+	text = seed_user_data(parts, ARRAY_LEN(parts), &err);
 	assert_non_null(text);
 	return text;
 }
 
 static void test_one_part_stands_as_it_is(void **state)
 {
-	_cleanup_free_ char *own = join("", "#cloud-config\na: 1\n");
+	_cleanup_free_ char *own = join("", "#cloud-config\nhostname: a\n");
 	_cleanup_free_ char *base = join("#!/bin/sh\n:\n", "");
 	_cleanup_free_ char *none = join("", "");
 
 	(void)state;
-	assert_string_equal(own, "#cloud-config\na: 1\n");
+	assert_string_equal(own, "#cloud-config\nhostname: a\n");
 	assert_string_equal(base, "#!/bin/sh\n:\n");
 	assert_string_equal(none, "#cloud-config\n{}\n");
 }
@@ -81,13 +82,14 @@ static void test_one_part_stands_as_it_is(void **state)
 static void test_two_parts_become_a_message_in_order(void **state)
 {
 	/* The first boundary that would be chosen stands in the text, so it must not be. */
-	_cleanup_free_ char *text = join("#cloud-config\na: box-part-0", "#!/bin/sh\ntrue\n");
+	_cleanup_free_ char *text = join(
+		"#cloud-config\nhostname: box-part-0", "#!/bin/sh\ntrue\n");
 
 	(void)state;
 	assert_string_equal(text,
 		"Content-Type: multipart/mixed; boundary=\"box-part-1\"\nMIME-Version: 1.0\n\n"
 		"--box-part-1\nMIME-Version: 1.0\nContent-Type: text/cloud-config; charset=\"utf-8\"\n\n"
-		"#cloud-config\na: box-part-0\n"
+		"#cloud-config\nhostname: box-part-0\n"
 		"--box-part-1\nMIME-Version: 1.0\nContent-Type: text/x-shellscript; charset=\"utf-8\"\n\n"
 		"#!/bin/sh\ntrue\n"
 		"--box-part-1--\n");
