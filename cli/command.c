@@ -16,6 +16,16 @@ static const char group_about[] = "About";
 
 const struct command commands[] = {
 	{
+		.name = "new",
+		.group = group_boxes,
+		.args = "[NAME]",
+		.summary = "make a box and wait until it is usable",
+		.max_args = 1,
+		.needs = NEED_VIRT | TAKES_JSON,
+		.options = &cmd_new_options,
+		.run = cmd_new,
+	},
+	{
 		.name = "list",
 		.alias = "ls",
 		.group = group_boxes,
@@ -146,6 +156,24 @@ const struct command commands[] = {
 		.needs = NEED_BOX | NEED_RUNNING | RUN_CONTRACT,
 		.complete = { WORD_BOX },
 		.run = cmd_tmux,
+	},
+	{
+		.name = "setup-host",
+		.group = group_host,
+		.args = "",
+		.summary = "make this machine a host for boxes",
+		.needs = NEED_ROOT,
+		.run = cmd_setup_host,
+	},
+	{
+		.name = "teardown-host",
+		.group = group_host,
+		.args = "",
+		.summary = "take everything of box off this machine",
+		.confirm = "take network, rules and images of box off this machine",
+		.needs = NEED_ROOT | CONFIRM,
+		.options = &cmd_teardown_host_options,
+		.run = cmd_teardown_host,
 	},
 	{
 		.name = "doctor",

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* box new: a box from a golden image. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cli/box-text.h"
+#include "cli/output.h"
+#include "images/template.h"
+#include "seed/seed.h"
+#include "seed/text.h"
+#include "vmm/golden.h"
+#include "vmm/new.h"
+#include "vmm/pool.h"
+
+#define DEFAULT_TEMPLATE "blank"
+
+struct new_options {
+	const char *name, *template, *cpu, *memory, *disk, *user_data;
+};
+
+static const struct option_row rows[] = {
+	{
+		.name = "name",
+		.arg = "NAME",
+		.help = "the box's name; the same as giving it as the argument",
+		.kind = OPTION_NAME,
+		.offset = offsetof(struct new_options, name),
+	},
+	{
+		.name = "template",
+		.arg = "TEMPLATE",
+		.help = "what it is made of: box templates lists them (default: blank)",
+		.kind = OPTION_TEXT,
+		.complete = WORD_TEMPLATE,
+		.offset = offsetof(struct new_options, template),
+	},
+	{
+		.name = "cpu",
+		.arg = "N",
+		.help = "number of CPUs, instead of BOX_CPU or the template's",
+		.kind = OPTION_TEXT,
+		.offset = offsetof(struct new_options, cpu),
+	},
+	{
+		.name = "memory",
+		.arg = "SIZE",
+		.help = "memory, such as 4GiB, instead of BOX_MEMORY or the template's",
+		.kind = OPTION_TEXT,
+		.offset = offsetof(struct new_options, memory),
+	},
+	{
+		.name = "disk",
+		.arg = "SIZE",
+		.help = "size of its disk, such as 40GiB, instead of BOX_DISK or the template's",
+		.kind = OPTION_TEXT,
+		.offset = offsetof(struct new_options, disk),
+	},
+	{
+		.name = "user-data",
+		.arg = "FILE",
+		.help = "cloud-init user-data for its first boot, on top of the template's",
+		.kind = OPTION_TEXT,
+		.complete = WORD_FILE,
+		.offset = offsetof(struct new_options, user_data),
+	},
+};
+const struct option_table cmd_new_options = OPTION_TABLE(struct new_options, rows);
+
+/* The box's name from the argument or --name; NULL: neither. */
+static int pick_name(const struct call *call, const char **ret, struct error *err)
+{
+	const struct new_options *options = call->options;
+
+	if (call->count == 1 && options->name)
+		return error_set(err, ERROR_USAGE,
+			"the box's name is given twice: '%s' and --name %s", call->args[0],
+			options->name);
+	*ret = call->count == 1 ? call->args[0] : options->name;
+	return 0;
+}
+
+/* The seed of a box with user-data of its own; checked before anything is made. */
+static int own_seed(
+	const char *path, const struct template *template, struct str *into, struct error *err)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+	_cleanup_seed_ struct seed seed = { 0 };
+	struct seed_spec spec = { .user_name = path, .template_name = template->path };
+
+	if (file_read(AT_FDCWD, path, SEED_USER_DATA_MAX, &text, err) < 0)
+		return -1;
+	spec.user_data = str_get(&text);
+	spec.user_data_len = text.len;
+	if (template->user_data) {
+		spec.template_data = template->user_data;
+		spec.template_data_len = strlen(template->user_data);
+	}
+	if (seed_make(&spec, &seed, err) < 0)
+		return -1;
+	return seed_image(&seed, into, err);
+}
+
+static int tell(struct session *s, const struct new_report *report, struct error *err)
+{
+	_cleanup_json_ json_t *o = NULL;
+	char address[16];
+
+	if (!s->global.json)
+		return output_line(
+			err, "%s: usable; get in with: box shell %s", report->name, report->name);
+	o = json_object();
+	if (json_set_u64(o, "schema", 1, err) < 0 ||
+		json_set_text(o, "name", report->name, err) < 0 ||
+		json_set_text(o, "ipv4", box_address_text(report->address, address), err) < 0)
+		return -1;
+	return output_json(o, err);
+}
+
+static int mint(struct session *s, const struct new_request *request, struct error *err)
+{
+	_cleanup_new_report_ struct new_report report = { 0 };
+	struct new_plan plan;
+
+	if (new_plan(s->conn, request, &plan, err) < 0)
+		return -1;
+	if (plan.tcg)
+		session_warn(s, "BOX_ACCEL=tcg: the box is emulated; that is NO security boundary");
+	if (new_box(s->conn, request, &plan, &report, err) < 0) {
+		session_show_console(s, &report.console);
+		return -1;
+	}
+	return tell(s, &report, err);
+}
+
+int cmd_new(struct session *s, const struct call *call, struct error *err)
+{
+	const struct new_options *options = call->options;
+	_cleanup_template_ struct template template = { 0 };
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+	_cleanup_str_ struct str seed = STR_INIT;
+	struct resources wish = { 0 };
+	struct golden golden;
+	struct new_request request = {
+		.image = &golden.image,
+		.template = &wish,
+		.flags = { options->cpu, options->memory, options->disk },
+		.watch = session_start_watch(s),
+	};
+
+	if (pick_name(call, &request.name, err) < 0 ||
+		template_load(options->template ? options->template : DEFAULT_TEMPLATE, &template,
+			err) < 0)
+		return -1;
+	if (options->user_data && own_seed(options->user_data, &template, &seed, err) < 0)
+		return -1;
+	if (session_change(s, err) < 0)
+		return -1;
+	pool = pool_open(s->conn, err);
+	if (!pool || golden_find(pool, &template, &golden, err) < 0)
+		return -1;
+	if (golden.outdated)
+		session_warn(s,
+			"the image of '%s' is older than its template; for the present one: box image "
+			"mint %s",
+			template.name, template.name);
+	wish = (struct resources){
+		.cpus = (unsigned)template.cpu, .memory = template.memory, .disk = template.disk
+	};
+	if (options->user_data) {
+		request.seed = str_get(&seed);
+		request.seed_len = seed.len;
+	}
+	/* the watch again: interruption is noted only since session_change */
+	request.watch = session_start_watch(s);
+	return mint(s, &request, err);
+}

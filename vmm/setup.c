@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Order. Up: rules and hooks before there is a network that a guest could use. Down: boxes, network, pool,
+ * and rules last, so that at no moment a guest has a network without rules.
+ */
+#include "vmm/setup.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "images/place.h"
+#include "net/host.h"
+#include "net/network-def.h"
+#include "vmm/box.h"
+#include "vmm/network.h"
+#include "vmm/pool.h"
+#include "vmm/recover.h"
+#include "vmm/remove.h"
+
+struct setup {
+	const struct setup_request *request;
+	struct setup_report *report;
+	struct host host; /* owned */
+	char *program; /* owned: path of box-hook */
+	virConnectPtr conn; /* owned */
+};
+
+static void setup_done(struct setup *s)
+{
+	host_done(&s->host);
+	free(s->program);
+	if (s->conn)
+		(void)virConnectClose(s->conn);
+}
+
+static int connect_here(struct setup *s, struct error *err)
+{
+	if (s->conn)
+		(void)virConnectClose(s->conn);
+	s->conn = virt_open(s->request->uri, err);
+	if (!s->conn)
+		return -1;
+	if (!virt_is_local(s->conn))
+		return error_set(err, ERROR_USAGE,
+			"'%s' is another machine; run this command there",
+			virt_uri(s->request->uri));
+	return 0;
+}
+
+static int begin(struct setup *s, struct error *err)
+{
+	s->program = place_libexec("box-hook", err);
+	if (!s->program)
+		return -1;
+	s->host.root = "";
+	s->host.program = s->program;
+	s->host.subnet = s->request->subnet;
+	s->host.dns = s->request->dns;
+	s->host.paths = &isolation_paths;
+	return connect_here(s, err);
+}
+
+/* ---- up ---- */
+
+static int do_host(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+
+	if (host_setup(&s->host, s->request->observer, err) < 0)
+		return -1;
+	s->report->changed |= s->host.changed;
+	s->report->restart_libvirt = s->host.restart_libvirt;
+	/* its daemons may have been restarted */
+	return connect_here(s, err);
+}
+
+static int do_network(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	_cleanup_free_ char *def = network_def_xml(&s->host.config, err);
+	bool changed = false;
+
+	if (!def || network_setup(s->conn, def, &changed, err) < 0)
+		return -1;
+	s->report->changed |= changed;
+	return 0;
+}
+
+static int do_pool(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	bool changed = false;
+
+	if (pool_setup(s->conn, &changed, err) < 0)
+		return -1;
+	s->report->changed |= changed;
+	return 0;
+}
+
+/* Not what was done counts, but what is there. */
+static int do_check(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	bool changed = false;
+
+	if (isolation_ensure(s->host.paths, &changed, err) < 0)
+		return -1;
+	s->report->changed |= changed;
+	return 0;
+}
+
+static void describe(const struct net_config *c, struct setup_report *report)
+{
+	char addr[16];
+
+	snprintf(report->subnet, sizeof(report->subnet), "%s/%u", net_format_ipv4(c->subnet, addr),
+		c->prefix);
+}
+
+int setup_host(const struct setup_request *request, struct setup_report *ret, struct error *err)
+{
+	static const struct step steps[] = {
+		{ "host", NULL, do_host, NULL },
+		{ "network", "setting up the network", do_network, NULL },
+		{ "pool", "setting up the storage pool", do_pool, NULL },
+		{ "check", "checking the rules", do_check, NULL },
+	};
+	struct setup_report report = { 0 };
+	_cleanup_(setup_done) struct setup s = { .request = request, .report = &report };
+
+	if (begin(&s, err) < 0 || host_plan(&s.host, err) < 0)
+		return -1;
+	describe(&s.host.config, &report);
+	if (steps_run("setup", steps, ARRAY_LEN(steps), &s, request->observer, err) < 0)
+		return -1;
+	*ret = report;
+	return 0;
+}
+
+/* ---- down ---- */
+
+static int do_boxes(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	_cleanup_box_rows_ struct box_rows rows = VEC_INIT;
+
+	if (box_list(s->conn, &rows, err) < 0)
+		return -1;
+	vec_foreach(struct box_row, row, &rows) {
+		if (!s->request->purge && row->state != BOX_STOPPED)
+			return error_set(err, ERROR_BUSY,
+				"box '%s' runs; stop it first: box down %s", row->name, row->name);
+	}
+	if (!s->request->purge) {
+		s->report->boxes_kept = (unsigned)rows.len;
+		return 0;
+	}
+	vec_foreach(struct box_row, row, &rows) {
+		if (box_remove(s->conn, row->name, s->request->observer, err) < 0)
+			return -1;
+		s->report->changed = true;
+	}
+	return 0;
+}
+
+static int do_network_away(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+
+	return network_teardown(s->conn, err);
+}
+
+static int do_pool_away(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+
+	if (s->report->boxes_kept)
+		return 0;
+	return pool_teardown(s->conn, true, err);
+}
+
+static int do_host_away(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	bool changed = false;
+
+	if (host_teardown(&s->host, &changed, err) < 0)
+		return -1;
+	s->report->changed |= changed;
+	return 0;
+}
+
+static int do_prove(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	_cleanup_str_ struct str text = STR_INIT;
+	struct host_names names = VEC_INIT;
+	int ret = host_leftovers(&s->host, &names, err);
+
+	vec_foreach(char *, name, &names) {
+		str_printf(&text, "%s%s", text.len ? ", " : "", *name);
+	}
+	if (ret == 0 && names.len)
+		ret = error_set(
+			err, ERROR_FAILED, "still there after the teardown: %s", str_get(&text));
+	host_names_free(&names);
+	return ret;
+}
+
+int setup_teardown(const struct setup_request *request, struct setup_report *ret, struct error *err)
+{
+	static const struct step steps[] = {
+		{ "boxes", NULL, do_boxes, NULL },
+		{ "network", "taking the network away", do_network_away, NULL },
+		{ "pool", "taking the storage pool away", do_pool_away, NULL },
+		{ "host", "taking rules and hooks away", do_host_away, NULL },
+		{ "prove", NULL, do_prove, NULL },
+	};
+	struct setup_report report = { 0 };
+	_cleanup_(setup_done) struct setup s = { .request = request, .report = &report };
+
+	if (begin(&s, err) < 0 ||
+		steps_run("teardown", steps, ARRAY_LEN(steps), &s, request->observer, err) < 0)
+		return -1;
+	*ret = report;
+	return 0;
+}
