@@ -13,7 +13,7 @@
  * an ARP answer that never comes. "reach" is used besides where an answer could come back.
  *
  * A rule drops at one of two depths. What the bridge's rules drop is never seen on the bridge itself;
- * what inet rules drop is seen there, coming in, and nowhere after (.bridge).
+ * what inet rules drop is seen there, coming in, and nowhere after (PASS_BRIDGE).
  */
 #include "vmm/drill-claim.h"
 
@@ -41,7 +41,7 @@
 /* A range that is not the public internet: by the box's own stack, and by hand. */
 #define RANGE(id_, says_, quick_, range_, targets_, counter_) {                                     \
 	.id = id_, .group = "ranges", .says = says_, .controls = A_WORKS, .proofs = PROOF_WIRE,      \
-	.bridge = true, .quick = quick_, .range = range_, .targets = targets_,                       \
+	.passes = PASS_BRIDGE, .quick = quick_, .range = range_, .targets = targets_,                       \
 	.counters = { counter_ },                                                                    \
 	.probes = {                                                                                  \
 		{ DRILL_A, WANT_SILENCE, EACH_TARGET, 1, "reach tcp {x} 80 {ms}" },                   \
@@ -53,7 +53,7 @@
 /* The same for a range that a guest's own stack does not send to. */
 #define RANGE_BY_HAND(id_, says_, quick_, range_, targets_, counter_) {                              \
 	.id = id_, .group = "ranges", .says = says_, .controls = A_WORKS, .proofs = PROOF_WIRE,      \
-	.bridge = true, .quick = quick_, .range = range_, .targets = targets_,                       \
+	.passes = PASS_BRIDGE, .quick = quick_, .range = range_, .targets = targets_,                       \
 	.counters = { counter_ },                                                                    \
 	.probes = {                                                                                  \
 		SEND_EACH(EACH_TARGET, "tcp-syn " TO_GATEWAY " dip={x} dport=80"),                   \
@@ -69,7 +69,8 @@ const struct drill_claim drill_claims[] = {
 		.id = "egress-public",
 		.group = "internet",
 		.says = "a box reaches the public internet",
-		.controls = BIT(CONTROL_A_TOOL) | BIT(CONTROL_A_LEASE) | BIT(CONTROL_HOST_EGRESS),
+		.controls = BIT(CONTROL_A_TOOL) | BIT(CONTROL_A_GATEWAY) | BIT(CONTROL_A_LEASE) |
+			BIT(CONTROL_HOST_EGRESS),
 		.quick = true,
 		.probes = {
 			{ DRILL_A, WANT_OPEN, EACH_RESOLVER, 0, "reach tcp {x} 53 {long}" },
@@ -99,8 +100,8 @@ const struct drill_claim drill_claims[] = {
 		.controls = A_WORKS,
 		.quick = true,
 		.probes = {
-			{ DRILL_A, WANT_HIDDEN, EACH_ONCE, 0, "send {a_if} udp " TO_GATEWAY " dip={dns} dport=53 sport=40053 token={t}" },
-			{ DRILL_A, WANT_HIDDEN, EACH_ONCE, 0, "send {a_if} tcp-syn " TO_GATEWAY " dip={dns} dport=53 sport=40054 token={t}" },
+			{ DRILL_A, WANT_HIDDEN, EACH_ONCE, 0, "send {a_if} udp " TO_GATEWAY " dip={dns} dport=53 sport={sport} token={t}" },
+			{ DRILL_A, WANT_HIDDEN, EACH_ONCE, 0, "send {a_if} tcp-syn " TO_GATEWAY " dip={dns} dport=53 sport={sport} token={t}" },
 		},
 	},
 
@@ -110,7 +111,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "a box opens no TCP connection to the host at its gateway",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_host_gateway" },
 		.probes = {
@@ -125,7 +126,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "a box sends the host no UDP but DHCP and DNS",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_host_gateway" },
 		.probes = {
@@ -140,7 +141,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "the host answers no ping of a box",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_host_gateway" },
 		.probes = { REACH(DRILL_A, WANT_SILENCE, 1, "icmp {gw} 0 {ms} {t}") },
@@ -151,7 +152,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "no other address of the host is reachable from a box, public ones neither",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_host" },
 		.probes = {
@@ -168,11 +169,11 @@ const struct drill_claim drill_claims[] = {
 		.says = "nothing that the host serves or publishes is open to a box",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.counters = { "drop_host_gateway", "drop_host", "drop_host_published" },
 		.probes = {
 			{ DRILL_A, WANT_SILENCE, EACH_HOST_SERVICE, 1, "reach tcp {x} {p} {ms}" },
-			SEND_EACH(EACH_HOST_SERVICE, "tcp-syn " TO_GATEWAY " dip={x} dport={p} sport=40001"),
+			SEND_EACH(EACH_HOST_SERVICE, "tcp-syn " TO_GATEWAY " dip={x} dport={p} sport={sport}"),
 		},
 	},
 	{
@@ -181,7 +182,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "the host's loopback is not reachable by routing 127.0.0.0/8 to it",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.targets = "127.0.0.1 127.0.0.53 127.255.255.254",
 		.counters = { "drop_loopback_127_8" },
@@ -198,7 +199,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "no broadcast of a box but DHCP reaches a service of the host",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.bridge = true,
+		.passes = PASS_BRIDGE | PASS_PEER,
 		.targets = "255.255.255.255 {broadcast}",
 		.counters = { "drop_host" },
 		.probes = { SEND_EACH(EACH_TARGET, "udp " TO_ALL " dip={x} dport={host_port}") },
@@ -209,7 +210,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "frames for the bridge's own group address bring no packet to the host",
 		.controls = A_WORKS,
 		.proofs = PROOF_HOST,
-		.counters = { "drop_tap", "drop_multicast_frame" },
+		.counters = { "drop_tap" },
 		.probes = {
 			SEND(1, "udp smac={a_mac} dmac=01:80:c2:00:00:0e sip={a_ip} dip={gw} dport={host_port}"),
 			SEND(1, "icmp-echo smac={a_mac} dmac=01:80:c2:00:00:0e sip={a_ip} dip={gw}"),
@@ -286,6 +287,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "boxes do not see or answer each other's ARP",
 		.controls = A_TO_B,
 		.proofs = PROOF_B | COUNTER_OPTIONAL,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_box_to_box" },
 		.probes = {
@@ -314,6 +316,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "no broadcast, and no frame to an address that the bridge does not know, gets from one box to another",
 		.controls = A_TO_B,
 		.proofs = PROOF_B | COUNTER_OPTIONAL,
+		.passes = PASS_BRIDGE | PASS_LOCAL,
 		.quick = true,
 		.counters = { "drop_box_to_box" },
 		.probes = {
@@ -353,7 +356,7 @@ const struct drill_claim drill_claims[] = {
 		.says = "the gateway routes nothing from one box to another",
 		.controls = A_TO_B,
 		.proofs = PROOF_B,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_box_to_box_routed" },
 		.probes = {
@@ -605,7 +608,7 @@ const struct drill_claim drill_claims[] = {
 		.phase = PHASE_DOOR,
 		.controls = A_TO_B | BIT(CONTROL_B_SERVES),
 		.proofs = PROOF_B,
-		.bridge = true,
+		.passes = PASS_BRIDGE,
 		.quick = true,
 		.counters = { "drop_host_gateway", "drop_loopback_127_8", "drop_host",
 			"drop_box_to_box_routed" },
@@ -661,6 +664,8 @@ const struct drill_control_row drill_controls[DRILL_CONTROLS] = {
 	[CONTROL_B_TOOL] = { "the peer's probe tells an open port from a closed one",
 		{ { DRILL_B, WANT_OPEN, EACH_ONCE, 0, "reach tcp 127.0.0.1 {box_port} {long}" },
 		  { DRILL_B, WANT_REFUSED, EACH_ONCE, 0, "reach tcp 127.0.0.1 {other_port} {long}" } } },
+	[CONTROL_A_GATEWAY] = { "the gateway answers the box's ARP",
+		{ { DRILL_A, WANT_OPEN, EACH_ONCE, 0, "arp {a_if} {gw} {long}" } } },
 	[CONTROL_A_LEASE] = { "the box has the address that is reserved for it",
 		{ { DRILL_A, WANT_CHECK, EACH_ONCE, 0, "lease-a" } } },
 	[CONTROL_B_LEASE] = { "the peer has the address that is reserved for it",

@@ -62,6 +62,7 @@ enum drill_proof {
 enum drill_control {
 	CONTROL_A_TOOL, /* the probe tells a closed port from an open one */
 	CONTROL_B_TOOL,
+	CONTROL_A_GATEWAY, /* the gateway answers its ARP */
 	CONTROL_A_LEASE, /* the box has the address that it was given */
 	CONTROL_B_LEASE,
 	CONTROL_A_EGRESS, /* the public internet answers */
@@ -73,6 +74,14 @@ enum drill_control {
 	CONTROL_HOST_TOOL,
 	CONTROL_HOST_SEES, /* what arrives at the host's stack is seen: no claim's, but PROOF_HOST's */
 	DRILL_CONTROLS,
+};
+
+/* Where packets of a claim may be seen besides, since that is no arrival, or another claim's. */
+enum drill_passes {
+	PASS_BRIDGE =
+		1 << 0, /* coming up on the bridge: the rule that drops them stands behind it */
+	PASS_LOCAL = 1 << 1, /* in the host's own stack */
+	PASS_PEER = 1 << 2, /* at the peer */
 };
 
 /* What a probe line is repeated for. */
@@ -102,7 +111,7 @@ struct drill_claim {
 	enum drill_phase phase;
 	unsigned controls; /* bits of enum drill_control */
 	unsigned proofs; /* bits of enum drill_proof: each suffices */
-	bool bridge; /* its frames may come up on the bridge: the rule that drops them stands behind it */
+	unsigned passes; /* bits of enum drill_passes */
 	bool quick; /* part of --quick */
 	const char
 		*range; /* EACH_TARGET: neighbours of the host in it are targets too; NULL: none */

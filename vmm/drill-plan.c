@@ -114,7 +114,7 @@ static bool put_variable(const struct drill_world *w, const struct repeat *r, si
 	} numbers[] = { { "ms", w->silence_ms }, { "long", w->answer_ms },
 		{ "host_port", w->host_port }, { "box_port", w->box_port },
 		{ "other_port", w->other_port }, { "door", w->door }, { "no_door", w->no_door },
-		{ "p", r->port } };
+		{ "p", r->port }, { "sport", (uint16_t)(w->sport + item) } };
 	char token[32];
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

@@ -29,12 +29,13 @@ struct drill_world {
 	struct net_config net;
 	const char *bridge; /* lent */
 	const char *gateway_mac; /* lent */
-	char prefix[24]; /* of every token: letters and digits */
+	char prefix[24]; /* of every token: letters and digits; drill_run makes it */
 	bool host; /* probes run on the host: the next three are known */
 	struct drill_addresses addresses; /* owned; of the host, without loopback and gateway */
 	struct drill_addresses neighbours; /* owned; that the host has lately talked to */
 	struct drill_addresses services; /* owned; TCP ports that it listens on */
 	uint16_t host_port, box_port, other_port, door, no_door;
+	uint16_t sport; /* of packets by hand: no two in a row are one connection */
 	unsigned silence_ms, answer_ms; /* how long to wait for what must not, and what must come */
 };
 void drill_world_done(struct drill_world *world);

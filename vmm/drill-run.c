@@ -15,8 +15,10 @@
  */
 #include "vmm/drill-run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -468,10 +470,22 @@ static int run_round(struct runner *r, unsigned round, struct error *err)
 	return 0;
 }
 
+/* No two drills take each other's packets, or connections, for their own. */
+static int make_prefix(struct drill_world *world, struct error *err)
+{
+	uint32_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return error_errno(err, errno, "cannot get random bytes");
+	(void)snprintf(world->prefix, sizeof(world->prefix), "bxd%08xx", random);
+	world->sport = (uint16_t)(30000 + random % 30000);
+	return 0;
+}
+
 static int run_all(struct runner *r, struct error *err)
 {
-	if (begin(r, err) < 0 || ask_facts(r, err) < 0 || make_plan(r, err) < 0 ||
-		watch(r, err) < 0)
+	if (make_prefix(r->run->world, err) < 0 || begin(r, err) < 0 || ask_facts(r, err) < 0 ||
+		make_plan(r, err) < 0 || watch(r, err) < 0)
 		return -1;
 	for (unsigned round = 0; round < r->run->plan.rounds; round++) {
 		if (run_round(r, round, err) < 0)

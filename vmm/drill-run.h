@@ -31,7 +31,7 @@ struct drill_ops {
 
 struct drill_run {
 	/* set by the caller */
-	struct drill_world *world; /* lent; the boxes' iface is filled in here */
+	struct drill_world *world; /* lent; the boxes' iface and the tokens' prefix are filled in */
 	const bool *selected; /* lent; by index of drill_claims */
 	bool in_one; /* one round for each phase: quicker */
 	/* NULL-terminated, lent: starts "box-probe serve" there; NULL: nothing can run there. */

@@ -30,6 +30,7 @@ UNUSED static void world_make(struct drill_world *w)
 		.other_port = 40201,
 		.door = 40300,
 		.no_door = 40301,
+		.sport = 50000,
 		.silence_ms = 1000,
 		.answer_ms = 5000,
 	};
@@ -100,7 +101,7 @@ UNUSED static void go_well(const struct drill_world *w, struct drill_plan *plan,
 		drill_take_line(w, item, "open NOERROR 203.0.113.80");
 		break;
 	case WANT_ECHO:
-		drill_take_line(w, item, sends ? "sent 60" : "open NXDOMAIN");
+		drill_take_line(w, item, sends ? "sent 60" : "open NXDOMAIN x");
 		if (probe->from == DRILL_HOST) {
 			char line[128], token[32];
 
