@@ -59,6 +59,11 @@ static pid_t child(struct terminal *t, enum ending ending)
 	if (pid == 0) {
 		struct error err = { 0 };
 
+		/*
+		 * A group of its own, whose parent is in the session too: the kernel ignores SIGTSTP
+		 * for an orphaned group, which is what a test runner may have put us in.
+		 */
+		(void)setpgid(0, 0);
 		(void)signal(SIGSEGV, SIG_DFL); /* cmocka has handlers of its own */
 		(void)signal(SIGABRT, SIG_DFL);
 		if (tty_raw(t->slave, &err) < 0 || !is_raw(t) || write(ready[1], "x", 1) != 1)
