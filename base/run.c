@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,6 +63,7 @@ NORETURN static void exec_child(const struct run *run, int out, int errs, int re
 		(void)signal(sig, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setpgid(0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(errs, 2) >= 0 &&
 		(!run->cwd || chdir(run->cwd) == 0)) {
 		if (run->env)

@@ -2,7 +2,8 @@
 /*
  * Start another program: an argument array, never a shell. Its standard input is /dev/null unless a
  * descriptor is given, all descriptors of ours are close-on-exec, and the tail of its stderr goes
- * into the error. What it writes is a stranger's bytes and is escaped there.
+ * into the error; what it writes is a stranger's bytes and is escaped there. It does not outlive us: when
+ * we are killed it gets TERM.
  */
 #ifndef BASE_RUN_H
 #define BASE_RUN_H

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The base layer, from a Debian mirror. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/run.h"
+#include "base/str.h"
+#include "mint/bootstrap.h"
+#include "mint/event.h"
+#include "mint/mint.h"
+#include "mint/tree.h"
+
+/* Room for what is installed; a box's own disk is larger and the file system grows into it. */
+#define PLAIN_DISK (4ull << 30)
+#define SHARED_DISK (8ull << 30)
+
+static uint64_t disk_bytes(const struct mint *m)
+{
+	return m->template->base ? SHARED_DISK : PLAIN_DISK;
+}
+
+/* Files that have to be there before the first package is. */
+static int step_files(void *ctx, struct error *err)
+{
+	struct mint *m = ctx;
+	_cleanup_free_ char *guest = place_data("mint/guest/base", err);
+	_cleanup_free_ char *path = mint_work_path(m, "files.tar", err);
+	_cleanup_(tree_free_p) struct tree_writer *w = NULL;
+
+	if (!guest || !path)
+		return -1;
+	w = tree_open(path, err);
+	if (!w || tree_put_folder(w, guest, err) < 0)
+		return -1;
+	return tree_close(w, err);
+}
+
+static int all_packages(const struct mint *m, struct text_vec *ret, struct error *err)
+{
+	const struct template *base = m->template->base;
+
+	for (const char *const *p = recipe_base_packages; *p; p++)
+		if (text_vec_add(ret, *p, err) < 0)
+			return -1;
+	if (base)
+		vec_foreach(char *, name, &base->packages)
+			if (text_vec_add(ret, *name, err) < 0)
+				return -1;
+	return 0;
+}
+
+static int add_commands(const struct mint *m, struct error *err)
+{
+	const struct template *base = m->template->base;
+	unsigned number = 0;
+
+	if (base)
+		vec_foreach(struct text_vec, argv, &base->bake)
+			if (bootstrap_add_command(m, number++, (const char *const *)argv->items,
+				    argv->len, err) < 0)
+				return -1;
+	return 0;
+}
+
+/* A sparse raw disk for the file system. */
+static int make_disk(const char *path, uint64_t bytes, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return error_errno(err, errno, "cannot create '%s'", path);
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		return error_errno(err, errno, "cannot size '%s'", path);
+	return 0;
+}
+
+static int step_bootstrap(void *ctx, struct error *err)
+{
+	struct mint *m = ctx;
+	_cleanup_texts_ struct text_vec packages = VEC_INIT;
+	_cleanup_free_ char *files = mint_work_path(m, "files.tar", err);
+	_cleanup_free_ char *image = mint_work_path(m, "base.raw", err);
+	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
+	struct bootstrap b = {
+		.release = recipe_release(m->template),
+		.packages = &packages,
+		.files = files,
+		.image = image,
+		.tar = tar,
+	};
+
+	if (m->offline)
+		return error_set(err, ERROR_UNREACHABLE,
+			"the base '%s' is not in the cache, and --offline was asked for",
+			m->recipe.base_volume);
+	if (!files || !image || !tar || all_packages(m, &packages, err) < 0 ||
+		add_commands(m, err) < 0 || make_disk(image, disk_bytes(m), err) < 0)
+		return -1;
+	return bootstrap_base(m, &b, err);
+}
+
+static int step_disk(void *ctx, struct error *err)
+{
+	struct mint *m = ctx;
+	_cleanup_free_ char *raw = mint_work_path(m, "base.raw", err);
+	_cleanup_free_ char *qcow2 = mint_work_path(m, "base.qcow2", err);
+	const char *const plain[] = { "qemu-img", "convert", "-q", "-f", "raw", "-O", "qcow2", raw,
+		qcow2, NULL };
+	const char *const small[] = { "qemu-img", "convert", "-q", "-c", "-f", "raw", "-O", "qcow2",
+		raw, qcow2, NULL };
+	const struct run run = { .argv = m->compress ? small : plain };
+
+	if (!raw || !qcow2)
+		return -1;
+	return run_program(&run, NULL, err);
+}
+
+static int step_check(void *ctx, struct error *err)
+{
+	struct mint *m = ctx;
+	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
+
+	if (!tar || mint_read_packages(m, &m->base.packages, err) < 0)
+		return -1;
+	return mint_check_tree(m, tar, false, &m->base.packages, err);
+}
+
+static int describe(struct mint *m, struct error *err)
+{
+	struct manifest *b = &m->base;
+	const char *mirror = getenv("BOX_MIRROR");
+
+	b->kind = MANIFEST_BASE;
+	b->virtual_bytes = disk_bytes(m);
+	(void)snprintf(b->release, sizeof(b->release), "%s", recipe_release(m->template));
+	(void)snprintf(b->volume, sizeof(b->volume), "%s", m->recipe.base_volume);
+	(void)snprintf(b->recipe, sizeof(b->recipe), "%s", m->recipe.base);
+	b->source = str_format(
+		err, "%s/debian", mirror && *mirror ? mirror : "http://deb.debian.org");
+	return b->source ? 0 : -1;
+}
+
+static int step_commit(void *ctx, struct error *err)
+{
+	struct mint *m = ctx;
+	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
+	_cleanup_free_ char *name = str_dup(m->recipe.base_volume, err);
+
+	if (!tar || !name || describe(m, err) < 0)
+		return -1;
+	(void)strcpy(strrchr(name, '.'), ".tar");
+	if (cache_publish(m->cache, tar, name, err) < 0)
+		return -1;
+	return mint_commit(m, "base.qcow2", &m->base, err);
+}
+
+static const struct step steps[] = {
+	{ "files", "collecting the files of a base", step_files, NULL },
+	{ "bootstrap", "unpacking Debian", step_bootstrap, NULL },
+	{ "disk", "making the disk", step_disk, NULL },
+	{ "check", "looking at what is in it", step_check, NULL },
+	{ "commit", "storing the base", step_commit, NULL },
+};
+
+static void tell_wait(const char *volume)
+{
+	(void)volume;
+	event_note("another mint is making the same base: waiting for it");
+}
+
+int mint_base(struct mint *m, struct error *err)
+{
+	_cleanup_close_ int lock = cache_lock(m->cache, m->recipe.base_volume, tell_wait, err);
+	int there, ret;
+
+	if (lock < 0)
+		return -1;
+	there = m->refresh ? 0 : mint_look_up(m, m->recipe.base_volume, &m->base, err);
+	if (there)
+		return there < 0 ? -1 : 0;
+	if (cache_work_open(m->cache, &m->work, err) < 0)
+		return -1;
+	ret = steps_run("mint-base", steps, ARRAY_LEN(steps), m, &event_steps, err);
+	cache_work_done(&m->work);
+	return ret < 0 ? error_wrap(err, "cannot make the base '%s'", m->recipe.base_volume) : 0;
+}

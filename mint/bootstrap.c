@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mint/bootstrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/run.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "mint/event.h"
+
+/* An hour: nobody's mirror is that slow, and a hang must end. */
+#define BOOTSTRAP_TIMEOUT_MS (3600ull * 1000)
+#define DEFAULT_MIRROR "http://deb.debian.org"
+
+VEC_DEFINE(argument_vec, const char *);
+
+/* Text in single quotes, for the hooks of mmdebstrap, which are lines of a shell. Given. */
+static char *quoted(const char *text, struct error *err)
+{
+	_cleanup_str_ struct str s = STR_INIT;
+
+	str_append_char(&s, '\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			str_append(&s, "'\\''");
+		else
+			str_append_char(&s, *text);
+	str_append_char(&s, '\'');
+	return str_take(&s, err);
+}
+
+/* "--<hook>-hook='<folder>/<script>' "$1"": a script of mint/stage. */
+static char *script_hook(const char *hook, const char *script, struct error *err)
+{
+	_cleanup_free_ char *below = str_format(err, "mint/stage/%s", script);
+	_cleanup_free_ char *path = below ? place_data(below, err) : NULL;
+	_cleanup_free_ char *word = path ? quoted(path, err) : NULL;
+
+	return word ? str_format(err, "--%s-hook=%s \"$1\"", hook, word) : NULL;
+}
+
+static char *tar_in_hook(const char *tar, struct error *err)
+{
+	_cleanup_free_ char *word = quoted(tar, err);
+
+	return word ? str_format(err, "--setup-hook=tar-in %s /", word) : NULL;
+}
+
+/* What mmdebstrap says of its steps begins "I: ". */
+static void tell_line(const char *text, void *data)
+{
+	(void)data;
+	if (str_starts(text, "I: "))
+		event_detail(text + 3);
+	else if (str_starts(text, "bake: "))
+		event_detail(text);
+}
+
+/* Ours, with NAME=value put in place of what it had; owned holds the new texts. */
+struct environment {
+	struct argument_vec vec;
+	struct text_vec owned;
+};
+
+static void environment_done(struct environment *e)
+{
+	argument_vec_done(&e->vec);
+	text_vec_free(&e->owned);
+}
+
+static int put_variable(
+	struct environment *e, const char *name, const char *value, struct error *err)
+{
+	_cleanup_free_ char *text = str_format(err, "%s=%s", name, value);
+
+	if (!text || text_vec_add(&e->owned, text, err) < 0)
+		return -1;
+	return argument_vec_push(&e->vec, e->owned.items[e->owned.len - 1], err);
+}
+
+static bool is_ours(const char *variable)
+{
+	return str_starts(variable, "BOX_MINT_") || str_starts(variable, "TMPDIR=");
+}
+
+/* As root the tree is unpacked beside its result; a user namespace needs a folder that is open to all. */
+static int make_environment(
+	const struct mint *m, const struct bootstrap *b, struct environment *e, struct error *err)
+{
+	const char *tmp = getuid() == 0 ? m->work.path : getenv("TMPDIR");
+
+	for (char **variable = environ; *variable; variable++)
+		if (!is_ours(*variable) && argument_vec_push(&e->vec, *variable, err) < 0)
+			return -1;
+	if (put_variable(e, "BOX_MINT_WORK", m->work.path, err) < 0 ||
+		(tmp && put_variable(e, "TMPDIR", tmp, err) < 0))
+		return -1;
+	if (b && (put_variable(e, "BOX_MINT_IMAGE", b->image, err) < 0 ||
+			 put_variable(e, "BOX_MINT_RELEASE", b->release, err) < 0))
+		return -1;
+	return argument_vec_push(&e->vec, NULL, err);
+}
+
+static int run_mmdebstrap(const struct mint *m, const struct bootstrap *b,
+	const struct argument_vec *argv, struct error *err)
+{
+	_cleanup_(environment_done) struct environment environment = { VEC_INIT, VEC_INIT };
+	struct run run = {
+		.argv = argv->items,
+		.timeout_ms = BOOTSTRAP_TIMEOUT_MS,
+		.line = tell_line,
+	};
+	if (make_environment(m, b, &environment, err) < 0)
+		return -1;
+	run.env = environment.vec.items;
+	if (run_program(&run, NULL, err) == 0)
+		return 0;
+	if (err->kind == ERROR_NOT_FOUND)
+		return error_hint(err, "; install the package mmdebstrap");
+	if (strstr(err->text, "No space left on device"))
+		err->kind = ERROR_NO_SPACE;
+	return -1;
+}
+
+static char *joined(const struct text_vec *packages, struct error *err)
+{
+	_cleanup_str_ struct str s = STR_INIT;
+
+	str_append(&s, "--include=");
+	vec_foreach(char *, name, packages) {
+		if (name != packages->items)
+			str_append_char(&s, ',');
+		str_append(&s, *name);
+	}
+	return str_take(&s, err);
+}
+
+/* Sources: the release, its updates and its security updates. */
+static int add_sources(
+	struct argument_vec *argv, struct text_vec *owned, const char *release, struct error *err)
+{
+	static const struct {
+		const char *archive, *suffix;
+	} sources[] = { { "debian", "" }, { "debian", "-updates" },
+		{ "debian-security", "-security" } };
+	const char *mirror = getenv("BOX_MIRROR");
+
+	if (!mirror || !*mirror)
+		mirror = DEFAULT_MIRROR;
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+		_cleanup_free_ char *line = str_format(err, "deb %s/%s %s%s main", mirror,
+			sources[i].archive, release, sources[i].suffix);
+
+		if (!line || text_vec_add(owned, line, err) < 0 ||
+			argument_vec_push(argv, owned->items[owned->len - 1], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int push_all(
+	struct argument_vec *argv, const char *const *texts, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!texts[i] || argument_vec_push(argv, texts[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int bootstrap_base(const struct mint *m, const struct bootstrap *b, struct error *err)
+{
+	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
+	_cleanup_texts_ struct text_vec owned = VEC_INIT;
+	_cleanup_free_ char *include = joined(b->packages, err);
+	_cleanup_free_ char *files = tar_in_hook(b->files, err);
+	_cleanup_free_ char *end = script_hook("customize", "base-end.sh", err);
+	const char *const words[] = { "mmdebstrap", "--variant=minbase", "--format=tar",
+		"--skip=cleanup,chroot/policy-rc.d,chroot/start-stop-daemon",
+		"--dpkgopt=force-unsafe-io", "--dpkgopt=force-confold", include, files, end,
+		b->release, b->tar };
+
+	if (!include || !files || !end || push_all(&argv, words, ARRAY_LEN(words), err) < 0 ||
+		add_sources(&argv, &owned, b->release, err) < 0 ||
+		argument_vec_push(&argv, NULL, err) < 0)
+		return -1;
+	return run_mmdebstrap(m, b, &argv, err);
+}
+
+int bootstrap_layer(const struct mint *m, const char *base_tar, struct error *err)
+{
+	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
+	_cleanup_free_ char *unpack = tar_in_hook(base_tar, err);
+	_cleanup_free_ char *begin = script_hook("setup", "layer-begin.sh", err);
+	_cleanup_free_ char *end = script_hook("customize", "layer-end.sh", err);
+	const char *const words[] = { "mmdebstrap", "--variant=custom", "--format=null",
+		"--skip=setup,update,cleanup,chroot/policy-rc.d,chroot/start-stop-daemon", unpack,
+		begin, end, recipe_release(m->template), "/dev/null", NULL };
+
+	if (!unpack || !begin || !end || push_all(&argv, words, ARRAY_LEN(words) - 1, err) < 0 ||
+		argument_vec_push(&argv, NULL, err) < 0)
+		return -1;
+	return run_mmdebstrap(m, NULL, &argv, err);
+}
+
+int bootstrap_add_command(const struct mint *m, unsigned number, const char *const *argv,
+	size_t count, struct error *err)
+{
+	_cleanup_free_ char *name = str_format(err, "bake-%02u", number);
+	_cleanup_free_ char *path = name ? mint_work_path(m, name, err) : NULL;
+	_cleanup_str_ struct str words = STR_INIT;
+
+	if (!path)
+		return -1;
+	if (number > 99)
+		return error_set(err, ERROR_INVALID, "a template has at most 99 commands to bake");
+	for (size_t i = 0; i < count; i++)
+		str_append_len(&words, argv[i], strlen(argv[i]) + 1);
+	if (str_ok(&words, err) < 0)
+		return -1;
+	return file_replace(AT_FDCWD, path, str_get(&words), words.len, 0644, err);
+}

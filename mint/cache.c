@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mint/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/str.h"
+
+void cache_done(struct cache *c)
+{
+	free(c->images);
+	free(c->sources);
+	free(c->work);
+	free(c->locks);
+	memset(c, 0, sizeof(*c));
+}
+
+static char *make_folder(const char *root, const char *name, struct error *err)
+{
+	_cleanup_free_ char *path = str_format(err, "%s/%s", root, name);
+
+	if (!path || file_mkdirs(path, 0755, err) < 0)
+		return NULL;
+	return TAKE(path);
+}
+
+int cache_open(const char *root, struct cache *ret, struct error *err)
+{
+	_cleanup_cache_ struct cache c = { 0 };
+	_cleanup_free_ char *absolute = NULL;
+
+	if (file_mkdirs(root, 0755, err) < 0)
+		return error_wrap(err, "the cache of images");
+	absolute = realpath(root, NULL);
+	if (!absolute)
+		return error_errno(err, errno, "cannot resolve '%s'", root);
+	if (!(c.images = make_folder(absolute, "images", err)) ||
+		!(c.sources = make_folder(absolute, "sources", err)) ||
+		!(c.work = make_folder(absolute, "work", err)) ||
+		!(c.locks = make_folder(absolute, "locks", err)) || cache_sweep(&c, err) < 0)
+		return -1;
+	*ret = c;
+	memset(&c, 0, sizeof(c));
+	return 0;
+}
+
+/* An exclusive lock: 1 taken (*ret_fd), 0 somebody has it, -1 error. */
+static int lock_file(const char *path, bool wait, int *ret_fd, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int ret;
+
+	if (fd < 0)
+		return error_errno(err, errno, "cannot open the lock '%s'", path);
+	do {
+		ret = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+	} while (ret < 0 && errno == EINTR && wait);
+	if (ret < 0 && errno == EWOULDBLOCK)
+		return 0;
+	if (ret < 0)
+		return error_errno(err, errno, "cannot lock '%s'", path);
+	*ret_fd = fd_take(&fd);
+	return 1;
+}
+
+/*
+ * A new work folder is made with its lock held from the start: it is made under a name that the sweep
+ * leaves alone ("new-") and renamed when it is locked.
+ */
+static int sweep_one(const struct cache *c, const char *name, struct error *err)
+{
+	_cleanup_free_ char *path = str_format(err, "%s/%s", c->work, name);
+	_cleanup_free_ char *lock = str_format(err, "%s/%s/lock", c->work, name);
+	_cleanup_close_ int fd = -1;
+	struct error ignored = { 0 };
+	int got;
+
+	if (!path || !lock)
+		return -1;
+	got = lock_file(lock, false, &fd, &ignored);
+	if (got == 0)
+		return 0;
+	log_debug("removing what a mint left: %s", path);
+	return file_remove_tree(path, err);
+}
+
+int cache_sweep(const struct cache *c, struct error *err)
+{
+	DIR *dir = opendir(c->work);
+	const struct dirent *entry;
+	int ret = 0;
+
+	if (!dir)
+		return error_errno(err, errno, "cannot read '%s'", c->work);
+	while (ret == 0 && (entry = readdir(dir)))
+		if (str_starts(entry->d_name, "mint-"))
+			ret = sweep_one(c, entry->d_name, err);
+	(void)closedir(dir);
+	return ret;
+}
+
+int cache_work_open(const struct cache *c, struct cache_work *ret, struct error *err)
+{
+	_cleanup_free_ char *fresh = NULL, *path = NULL, *lock = NULL;
+	_cleanup_close_ int fd = -1;
+	struct error ignored = { 0 };
+	unsigned random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return error_errno(err, errno, "cannot get random bytes");
+	fresh = str_format(err, "%s/new-%08x", c->work, random);
+	path = str_format(err, "%s/mint-%08x", c->work, random);
+	lock = str_format(err, "%s/new-%08x/lock", c->work, random);
+	if (!fresh || !path || !lock)
+		return -1;
+	if (mkdir(fresh, 0755) < 0)
+		return error_errno(err, errno, "cannot make '%s'", fresh);
+	if (lock_file(lock, false, &fd, err) != 1 || rename(fresh, path) < 0) {
+		if (err->kind == ERROR_NONE)
+			error_errno(err, errno, "cannot make '%s'", path);
+		if (file_remove_tree(fresh, &ignored) < 0)
+			log_debug("%s", ignored.text);
+		return -1;
+	}
+	ret->path = TAKE(path);
+	ret->lock = fd_take(&fd);
+	return 0;
+}
+
+void cache_work_done(struct cache_work *w)
+{
+	struct error err = { 0 };
+
+	if (w->path && file_remove_tree(w->path, &err) < 0)
+		log_debug("%s", err.text);
+	free(w->path);
+	cleanup_close_p(&w->lock);
+	*w = (struct cache_work)CACHE_WORK_NONE;
+}
+
+int cache_lock(const struct cache *c, const char *volume, void (*wait)(const char *volume),
+	struct error *err)
+{
+	_cleanup_free_ char *path = str_format(err, "%s/%s.lock", c->locks, volume);
+	int fd = -1, got;
+
+	if (!path)
+		return -1;
+	got = lock_file(path, false, &fd, err);
+	if (got == 0) {
+		if (wait)
+			wait(volume);
+		got = lock_file(path, true, &fd, err);
+	}
+	return got == 1 ? fd : -1;
+}
+
+char *cache_image(const struct cache *c, const char *name, struct error *err)
+{
+	return str_format(err, "%s/%s", c->images, name);
+}
+
+int cache_publish(const struct cache *c, const char *work_path, const char *name, struct error *err)
+{
+	_cleanup_free_ char *path = cache_image(c, name, err);
+
+	if (!path)
+		return -1;
+	if (rename(work_path, path) < 0)
+		return error_errno(err, errno, "cannot move '%s' to '%s'", work_path, path);
+	return 0;
+}

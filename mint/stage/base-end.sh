@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The last of a base layer's bootstrap: units, software beside Debian's packages, clean-up, and the file
+# system, made from the tree by mke2fs without any emulation.
+#
+#   BOX_MINT_IMAGE     the empty raw disk to fill
+#   BOX_MINT_RELEASE   Debian's codename
+. "$(dirname "$(readlink -f "$0")")/guest.sh"
+
+stage=$(dirname "$(readlink -f "$0")")
+lines() {
+	grep -v '^#' "$1"
+}
+
+lend_host
+bake
+for unit in $(lines "$stage/masked-units"); do
+	ln -sfn /dev/null "$root/etc/systemd/system/$unit"
+done
+mkdir -p "$root/etc/systemd/system-generators"
+for generator in $(lines "$stage/masked-generators"); do
+	ln -sfn /dev/null "$root/etc/systemd/system-generators/$generator"
+done
+# a door to port 22 starts the server; no box needs it before
+chroot "$root" systemctl --quiet disable ssh.service
+chroot "$root" systemctl --quiet enable ssh.socket systemd-networkd.service systemd-resolved.service
+rm -rf "$root"/etc/systemd/system/ssh*.wants
+
+cat >"$root/etc/apt/sources.list.d/debian.sources" <<X
+Types: deb
+URIs: http://deb.debian.org/debian
+Suites: $BOX_MINT_RELEASE $BOX_MINT_RELEASE-updates
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: http://deb.debian.org/debian-security
+Suites: $BOX_MINT_RELEASE-security
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+X
+list_packages >"$BOX_MINT_WORK/packages"
+clean
+# systemd compares these with /usr to see whether it has to bring caches up to date; they are
+touch -r "$root/usr" "$root/etc/.updated" "$root/var/.updated"
+
+# The mounts that the bootstrap needs inside (/proc, /sys, /dev) are left out by a bind that does not
+# follow them. extlinux knows neither 64-bit block numbers nor checksums of metadata.
+view=$(mktemp -d)
+trap 'umount "$view" && rmdir "$view"' EXIT
+mount --bind "$root" "$view"
+mke2fs -q -F -t ext4 -L box -m 1 -O '^64bit,^metadata_csum,^orphan_file' \
+	-E lazy_itable_init=1,nodiscard -d "$view" "$BOX_MINT_IMAGE"
+# mke2fs makes no index of large folders; the check makes them
+e2fsck -fyD "$BOX_MINT_IMAGE" >/dev/null
