@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/str.h"
 #include "cli/interrupt.h"
 #include "vmm/pool.h"
@@ -28,6 +29,18 @@ static void show_stage(const struct guest_stage *stage, void *data)
 		progress_detail(&s->progress, stage->name);
 }
 
+/* BOX_READY_TIMEOUT, in milliseconds; 0: the default. */
+static uint64_t ready_ms(struct session *s)
+{
+	const char *text = getenv("BOX_READY_TIMEOUT");
+	struct error err = { 0 };
+	uint64_t ms = 0;
+
+	if (text && *text && parse_duration(text, "BOX_READY_TIMEOUT", &ms, &err) < 0)
+		session_warn(s, "%s; it is not used", err.text);
+	return ms;
+}
+
 struct start_watch session_start_watch(struct session *s)
 {
 	int fd = interrupt_fd();
@@ -37,6 +50,7 @@ struct start_watch session_start_watch(struct session *s)
 		.stage = show_stage,
 		.data = s,
 		.interrupt_fd = fd > 0 ? fd : 0,
+		.ready_ms = ready_ms(s),
 	};
 }
 

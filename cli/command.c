@@ -9,7 +9,7 @@
 
 static const char group_boxes[] = "Boxes";
 static const char group_inside[] = "Inside a box";
-static const char group_snapshots[] UNUSED = "Snapshots and clones";
+static const char group_snapshots[] = "Snapshots and clones";
 static const char group_images[] UNUSED = "Templates and images";
 static const char group_host[] = "Host";
 static const char group_about[] = "About";
@@ -78,6 +78,17 @@ const struct command commands[] = {
 		.needs = NEED_VIRT,
 		.complete = { WORD_BOX_OR_ALL },
 		.run = cmd_restart,
+	},
+	{
+		.name = "rename",
+		.group = group_boxes,
+		.args = "BOX NEW",
+		.summary = "give a stopped box another name",
+		.min_args = 2,
+		.max_args = 2,
+		.needs = NEED_BOX | NEED_STOPPED,
+		.complete = { WORD_BOX },
+		.run = cmd_rename,
 	},
 	{
 		.name = "rm",
@@ -174,6 +185,30 @@ const struct command commands[] = {
 		.needs = NEED_ROOT | CONFIRM,
 		.options = &cmd_teardown_host_options,
 		.run = cmd_teardown_host,
+	},
+	{
+		.name = "snapshot",
+		.group = group_snapshots,
+		.args = "BOX [LABEL]",
+		.summary = "take a snapshot of a box, list or remove its snapshots",
+		.min_args = 1,
+		.max_args = 2,
+		.needs = NEED_BOX | TAKES_JSON,
+		.complete = { WORD_BOX },
+		.options = &cmd_snapshot_options,
+		.run = cmd_snapshot,
+	},
+	{
+		.name = "restore",
+		.group = group_snapshots,
+		.args = "BOX LABEL",
+		.summary = "go back to a snapshot",
+		.confirm = "roll {1} back to {2} and lose what was written since",
+		.min_args = 2,
+		.max_args = 2,
+		.needs = NEED_BOX | CONFIRM,
+		.complete = { WORD_BOX, WORD_LABEL },
+		.run = cmd_restore,
 	},
 	{
 		.name = "doctor",

@@ -41,7 +41,10 @@ struct command {
 	const char *group; /* heading in help; the same for rows that follow one another */
 	const char *args; /* synopsis behind the name: "BOX [LABEL]"; "" when there is none */
 	const char *summary; /* a line, no capital, no full stop */
-	/* Wording of the question, "{}" standing for the arguments: "remove {} and its snapshots". */
+	/*
+	 * Wording of the question, "{}" standing for the arguments and "{1}" for the first of them:
+	 * "remove {} and its snapshots".
+	 */
 	const char *confirm;
 	unsigned min_args, max_args;
 	size_t own_args; /* with TAKES_REST */
@@ -90,10 +93,14 @@ COMMAND_RUN(list);
 COMMAND_RUN(new);
 extern const struct option_table cmd_new_options;
 COMMAND_RUN(restart);
+COMMAND_RUN(rename);
+COMMAND_RUN(restore);
 COMMAND_RUN(rm);
 COMMAND_RUN(root);
 COMMAND_RUN(setup_host);
 COMMAND_RUN(shell);
+COMMAND_RUN(snapshot);
+extern const struct option_table cmd_snapshot_options;
 COMMAND_RUN(start);
 COMMAND_RUN(status);
 COMMAND_RUN(teardown_host);

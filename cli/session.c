@@ -141,18 +141,29 @@ int session_confirm(struct session *s, const char *act, struct error *err)
 	return got && is_yes(answer) ? 0 : error_set(err, ERROR_FAILED, "aborted");
 }
 
-/* The row's wording with the arguments in place of "{}". */
+/* All arguments, "a, b", or the one that the digit in "{1}" numbers. */
+static void append_arguments(const struct call *call, char which, struct str *into)
+{
+	for (size_t i = 0; i < call->count; i++) {
+		if (which != '}' && i != (size_t)(which - '1'))
+			continue;
+		str_append(into, which == '}' && i ? ", " : "");
+		str_append_escaped(into, call->args[i], strlen(call->args[i]), false);
+	}
+}
+
+/* The row's wording with the arguments in place of "{}", or one of them in place of "{1}", "{2}". */
 static int confirm_row(struct session *s, const struct call *call, struct error *err)
 {
-	const char *wording = s->command->confirm, *gap = strstr(wording, "{}");
+	const char *rest = s->command->confirm, *gap;
 	_cleanup_str_ struct str act = STR_INIT;
 
-	str_append_len(&act, wording, gap ? (size_t)(gap - wording) : strlen(wording));
-	for (size_t i = 0; gap && i < call->count; i++) {
-		str_append(&act, i ? ", " : "");
-		str_append_escaped(&act, call->args[i], strlen(call->args[i]), false);
+	while ((gap = strchr(rest, '{'))) {
+		str_append_len(&act, rest, (size_t)(gap - rest));
+		append_arguments(call, gap[1], &act);
+		rest = strchr(gap, '}') + 1;
 	}
-	str_append(&act, gap ? gap + 2 : "");
+	str_append(&act, rest);
 	if (str_ok(&act, err) < 0)
 		return -1;
 	return session_confirm(s, str_get(&act), err);

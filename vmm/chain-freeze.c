@@ -15,17 +15,42 @@
 #define ANSWER_MS 3000 /* an agent that is there answers within a tenth of it */
 #define FREEZE_MS 30000
 
+/* Disks that are not ours to move, or read-only: libvirt would choose names of its own for them. */
+static int leave_others(struct xml_writer *w, struct xml *domain, struct error *err)
+{
+	_cleanup_xml_nodes_ struct xml_nodes targets = { 0 };
+
+	if (xml_nodes(domain, NULL, "/domain/devices/disk/target[@dev!='vda']", &targets, err) < 0)
+		return -1;
+	xml_foreach(target, &targets) {
+		char name[32] = "";
+
+		if (xml_copy(domain, target, "@dev", name, sizeof(name), err) < 0)
+			return -1;
+		xml_empty(w, "disk", "name", name, "snapshot", "no", NULL);
+	}
+	return 0;
+}
+
 /* A disk-only snapshot of vda into a volume that exists. libvirt's own record of it is not wanted. */
-static char *snapshot_xml(const char *path, struct error *err)
+static char *snapshot_xml(struct box *box, const char *path, struct error *err)
 {
 	_cleanup_(xml_writer_free_p) struct xml_writer *w = xml_writer_new(err);
+	_cleanup_(xml_free_p) struct xml *domain = NULL;
+	_cleanup_free_ char *text = virDomainGetXMLDesc(box->dom, 0);
 
-	if (!w)
+	if (!text) {
+		(void)error_virt(err, "cannot read the definition of box '%s'", box->name);
+		return NULL;
+	}
+	domain = xml_parse(text, strlen(text), "the box's definition", err);
+	if (!w || !domain)
 		return NULL;
 	xml_open(w, "domainsnapshot", NULL);
 	xml_empty(w, "memory", "snapshot", "no", NULL);
 	xml_open(w, "disks", NULL);
-	xml_empty(w, "disk", "name", "vdb", "snapshot", "no", NULL);
+	if (leave_others(w, domain, err) < 0)
+		return NULL;
 	xml_open(w, "disk", "name", "vda", "snapshot", "external", "type", "file", NULL);
 	xml_empty(w, "driver", "type", "qcow2", NULL);
 	xml_empty(w, "source", "file", path, NULL);
@@ -34,7 +59,7 @@ static char *snapshot_xml(const char *path, struct error *err)
 
 static int move_disk(struct box *box, const char *path, struct error *err)
 {
-	_cleanup_free_ char *xml = snapshot_xml(path, err);
+	_cleanup_free_ char *xml = snapshot_xml(box, path, err);
 	virDomainSnapshotPtr snapshot;
 
 	if (!xml)

@@ -27,8 +27,7 @@ static int read_chain(struct box_hold *hold, struct chain *ret, struct error *er
 	return 0;
 }
 
-/* Its memory is on disk and fits only the disk that it was saved with. */
-static int refuse_saved(struct box_hold *hold, struct error *err)
+int chain_refuse_saved(struct box_hold *hold, struct error *err)
 {
 	int saved = virDomainHasManagedSaveImage(hold->box.dom, 0);
 
@@ -45,7 +44,7 @@ int chain_open(struct box_hold *hold, struct chain *ret, struct error *err)
 {
 	_cleanup_chain_ struct chain chain = { 0 };
 
-	if (refuse_saved(hold, err) < 0 || read_chain(hold, &chain, err) < 0 ||
+	if (chain_refuse_saved(hold, err) < 0 || read_chain(hold, &chain, err) < 0 ||
 		layer_graph_check(&chain.graph, chain.box, err) < 0)
 		return -1;
 	*ret = chain;

@@ -23,6 +23,9 @@ void chain_done(struct chain *chain);
 /* Read and check them: ERROR_INVALID when the box's layers are not in order. ret is zeroed. */
 int chain_open(struct box_hold *hold, struct chain *ret, struct error *err) MUST_CHECK;
 
+/* ERROR_BUSY when libvirt holds a memory image of the box, which fits only the disk that it has now. */
+int chain_refuse_saved(struct box_hold *hold, struct error *err) MUST_CHECK;
+
 /* What was done, for people. */
 struct chain_report {
 	char label[64];

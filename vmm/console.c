@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "vmm/console.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "vmm/domain-xml.h"
 
 #define ESC 0x1b
 #define BEL 0x07
@@ -148,4 +152,19 @@ void console_free(struct console *c)
 		(void)virStreamFree(c->stream);
 	}
 	free(c);
+}
+
+void console_remove_logs(virConnectPtr conn, const char *name)
+{
+	static const char *const suffixes[] = { "", ".0", ".1", ".2", ".3" };
+
+	if (!virt_is_local(conn) || strchr(name, '/'))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		char path[512];
+
+		snprintf(path, sizeof(path), DOMAIN_CONSOLE_LOG "%s", name, suffixes[i]);
+		if (unlink(path) < 0 && errno != ENOENT)
+			log_debug("cannot remove %s: %s", path, strerror(errno));
+	}
 }

@@ -30,6 +30,13 @@ DEFINE_CLEANUP(struct console *, console_free);
  */
 void console_tail(const struct console *console, unsigned max_lines, struct str *into);
 
+/*
+ * Remove the logs of the console of a box that has gone, or has another name now. libvirt has no call
+ * for that: where the hypervisor is this machine and we may, they are unlinked; elsewhere they stay, as
+ * the log of any domain does.
+ */
+void console_remove_logs(virConnectPtr conn, const char *name);
+
 /* The pure part: clean len raw bytes and append their last max_lines lines. */
 void console_clean(const char *raw, size_t len, unsigned max_lines, struct str *into);
 

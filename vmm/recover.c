@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "vmm/chain.h"
+#include "vmm/door.h"
 #include "vmm/remove.h"
+#include "vmm/rename.h"
 
 struct recovery {
 	const char *operation;
@@ -29,6 +31,8 @@ static const struct recovery recoveries[] = {
 	{ "restoring", chain_recover, "finished or undid the restoring of box" },
 	{ "restoring-running", chain_recover, "finished or undid the restoring of box" },
 	{ "merging", chain_recover, "finished or undid the merging of layers of box" },
+	{ OPERATION_RENAMING, rename_recover, "finished renaming box" },
+	{ OPERATION_DOOR, door_recover, "shut the half-made door of box" },
 	{ "merging-down", chain_recover, "finished or undid the merging of layers of box" },
 };
 

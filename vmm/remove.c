@@ -6,13 +6,11 @@
  */
 #include "vmm/remove.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/log.h"
 #include "base/str.h"
+#include "vmm/console.h"
 #include "vmm/layer-plan.h"
 #include "vmm/layer-read.h"
 #include "vmm/network.h"
@@ -107,25 +105,12 @@ static int do_address(void *ctx, struct error *err)
 	return network_release(hold->conn, mac, err);
 }
 
-/*
- * libvirt has no call that removes a console log. Where the hypervisor is this machine and we may, it is
- * unlinked; elsewhere it stays, as the log of any domain does.
- */
 static int do_console(void *ctx, struct error *err)
 {
-	static const char *const suffixes[] = { "", ".0", ".1", ".2", ".3" };
 	struct box_hold *hold = ctx;
 
 	(void)err;
-	if (!virt_is_local(hold->conn) || strchr(hold->box.name, '/'))
-		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-		char path[512];
-
-		snprintf(path, sizeof(path), DOMAIN_CONSOLE_LOG "%s", hold->box.name, suffixes[i]);
-		if (unlink(path) < 0 && errno != ENOENT)
-			log_debug("cannot remove %s: %s", path, strerror(errno));
-	}
+	console_remove_logs(hold->conn, hold->box.name);
 	return 0;
 }
 
