@@ -164,12 +164,12 @@ int worker_freeze(const char *root, const struct str *request, int input, int ou
 		find_mounts(&mounts);
 	sync();
 	if (freeze(&mounts, &answer)) {
-		if (worker_answer(output, &answer) == 0)
+		if (worker_answer(output, &answer, false) == 0)
 			(void)poll(&p, 1, (int)ms);
 		str_clear(&answer);
 		thaw(&mounts, &answer);
 	}
-	return worker_answer(output, &answer) < 0;
+	return worker_answer(output, &answer, true) < 0;
 }
 
 /* POWER: an orderly end by the init system; FIELD_VALUE says which. */
@@ -196,5 +196,5 @@ int worker_power(const char *root, const struct str *request, int input, int out
 		else
 			field_put_text(&answer, FIELD_VALUE, "under way");
 	}
-	return worker_answer(output, &answer) < 0;
+	return worker_answer(output, &answer, true) < 0;
 }

@@ -2,6 +2,7 @@
 #include "agent/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,11 +12,13 @@
 #include "base/fd.h"
 #include "base/log.h"
 
+enum { GONE_MS = 200, READ_MAX = 65536 };
+
+static const struct frame_greeting reset = { .kind = FRAME_RESET, .version = FRAME_VERSION };
+
 int session_open(
 	struct session *s, struct agent *agent, int fd, const char *name, struct error *err)
 {
-	const struct frame_greeting reset = { .kind = FRAME_RESET, .version = FRAME_VERSION };
-
 	*s = (struct session){ .agent = agent, .port = SOURCE_NONE };
 	memccpy(s->name, name, 0, sizeof(s->name) - 1);
 	if (fd_set_nonblock(fd, err) < 0) {
@@ -258,6 +261,7 @@ static void session_greet(struct session *s, const struct frame_greeting *greeti
 	memcpy(s->nonce, greeting->nonce, FRAME_NONCE_LEN);
 	s->reader.synced = true;
 	s->open = true;
+	s->absent = false;
 	echo.kind = FRAME_ECHO;
 	echo.version = MIN(greeting->version, (uint8_t)FRAME_VERSION);
 	frame_put_greeting(&s->writer, &echo);
@@ -276,33 +280,68 @@ static void session_fail(struct session *s, const struct error *why)
 		frame_put(&s->writer, FRAME_REFUSED, 0, fields.data, fields.len);
 }
 
+/* The end of what can be read: by a result of 0 or -1. True when the port is gone. */
+static bool read_ended(struct session *s, ssize_t n)
+{
+	s->port.readable = false;
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	/* A virtio port stays and may get another host; a socket does not. */
+	s->port.hangup = true;
+	if (*s->name && n == 0)
+		return false;
+	session_hang_up(s);
+	source_close(&s->port, s->agent->epoll);
+	return true;
+}
+
+/* A virtio port gives a page a time: several make a turn worth its while. */
 static bool step_read(struct session *s)
 {
-	size_t space;
-	uint8_t *into;
-	ssize_t n;
+	size_t total = 0, space;
 
-	if (!s->port.readable)
-		return false;
-	into = frame_reader_space(&s->reader, &space);
-	if (!space)
-		return false;
-	n = read(s->port.fd, into, space);
-	if (n > 0) {
+	while (s->port.readable && total < READ_MAX) {
+		uint8_t *into = frame_reader_space(&s->reader, &space);
+		ssize_t n = space ? read(s->port.fd, into, space) : 0;
+
+		if (!space)
+			break;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return read_ended(s, n) || total;
 		frame_reader_add(&s->reader, (size_t)n);
+		total += (size_t)n;
+	}
+	return total > 0;
+}
+
+static bool host_is_there(const struct session *s)
+{
+	struct pollfd p = { .fd = s->port.fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) >= 0 && !(p.revents & POLLHUP);
+}
+
+/* The host's coming and going, as far as a virtio port tells it: see the header. */
+static bool step_presence(struct session *s, uint64_t now)
+{
+	if (s->port.hangup && !s->gone_at && !s->absent)
+		s->gone_at = now + GONE_MS;
+	s->port.hangup = false;
+	if (s->gone_at && now >= s->gone_at) {
+		s->gone_at = 0;
+		s->absent = !host_is_there(s);
+		if (s->absent)
+			session_hang_up(s);
 		return true;
 	}
-	if (n < 0 && errno == EINTR)
+	if (s->absent && (s->port.readable || s->port.writable) && host_is_there(s)) {
+		s->absent = false;
+		frame_put_greeting(&s->writer, &reset);
 		return true;
-	s->port.readable = false;
-	if (n < 0 && errno == EAGAIN && !s->port.hangup)
-		return false;
-	/* The host is gone. A virtio port stays and may get another; a socket does not. */
-	s->port.hangup = false;
-	session_hang_up(s);
-	if (!*s->name || (n < 0 && errno != EAGAIN))
-		source_close(&s->port, s->agent->epoll);
-	return true;
+	}
+	return false;
 }
 
 static bool step_frames(struct session *s)
@@ -345,17 +384,20 @@ static void step_exec(struct session *s, uint64_t now, bool *progress)
 
 static void step_worker(struct session *s, bool *progress)
 {
-	int state;
+	enum worker_state state;
 
 	if (!s->worker || s->reply_type)
 		return;
 	begin_reply(s, FRAME_ANSWER);
 	state = worker_step(s->worker, s->agent->epoll, &s->reply);
-	if (state <= 0)
+	if (state == WORKER_BUSY)
 		s->reply_type = 0;
-	if (state < 0)
+	if (state == WORKER_BROKEN)
+		refuse(s, REFUSE_SYSTEM, 0, "the request ended before its time");
+	/* Before the host sees the last answer: it may make its next request at once. */
+	if (state == WORKER_LAST_ANSWER || state == WORKER_BROKEN)
 		drop_worker(s);
-	*progress |= state != 0;
+	*progress |= state != WORKER_BUSY;
 }
 
 static void step_stages(struct session *s, bool *progress)
@@ -418,6 +460,7 @@ bool session_step(struct session *s, uint64_t now)
 	progress |= step_read(s);
 	if (s->port.fd < 0)
 		return true;
+	progress |= step_presence(s, now);
 	progress |= step_frames(s);
 	step_exec(s, now, &progress);
 	step_worker(s, &progress);
@@ -429,5 +472,5 @@ bool session_step(struct session *s, uint64_t now)
 
 uint64_t session_deadline(const struct session *s)
 {
-	return s->exec ? exec_deadline(s->exec) : 0;
+	return deadline_min(s->gone_at, s->exec ? exec_deadline(s->exec) : 0);
 }

@@ -6,6 +6,12 @@
  *	CLOSED --HELLO--> OPEN --hang-up of the host, malformed frame, other HELLO--> CLOSED
  *
  * In CLOSED everything is discarded until a HELLO. Leaving OPEN hangs up what runs.
+ *
+ * A virtio port tells of its host's coming and going on another queue than the one that carries data,
+ * and the kernel may be late with it: the news that the last host has left can come after the next one's
+ * HELLO. So a hang-up counts only when the port still says it a moment later. Should that have hit a
+ * session that was just opened after all, the host is told by a RESET as soon as the port says that a
+ * host is there.
  */
 #ifndef AGENT_SESSION_H
 #define AGENT_SESSION_H
@@ -21,6 +27,8 @@ struct session {
 	struct source port; /* fd -1: the port is gone */
 	char name[32]; /* "vport1p3"; "" for a given descriptor */
 	bool open;
+	bool absent; /* the host was found to be gone, and nothing was heard since */
+	uint64_t gone_at; /* when to believe that it is gone; 0: no sign of it */
 	uint8_t nonce[FRAME_NONCE_LEN];
 	struct frame_reader reader;
 	struct frame_writer writer;

@@ -12,7 +12,7 @@
 #include "agent/identity.h"
 #include "base/fd.h"
 
-enum { ANSWER_MAX = 262144 };
+enum { ANSWER_MAX = 262144, ANSWER_HEADER = 5 };
 
 NORETURN static void become_worker(
 	worker_fn *run, const char *root, const struct str *request, int input, int output)
@@ -117,41 +117,43 @@ int worker_start(struct worker *w, worker_fn *run, const char *root, const struc
 	return 0;
 }
 
-int worker_answer(int output, const struct str *fields)
+int worker_answer(int output, const struct str *fields, bool last)
 {
 	struct error err = { 0 };
-	uint8_t len[4];
+	uint8_t header[ANSWER_HEADER];
 
-	frame_set_u32(len, (uint32_t)fields->len);
+	frame_set_u32(header, (uint32_t)fields->len);
+	header[4] = last;
 	if (str_ok(fields, &err) < 0 ||
-		fd_write_all(output, len, sizeof(len), "an answer", &err) < 0 ||
+		fd_write_all(output, header, sizeof(header), "an answer", &err) < 0 ||
 		fd_write_all(output, fields->data, fields->len, "an answer", &err) < 0)
 		return -1;
 	return 0;
 }
 
 /* Cut one answer off the front of what was read. */
-static bool cut_answer(struct worker *w, struct str *into)
+static enum worker_state cut_answer(struct worker *w, struct str *into)
 {
+	bool last;
 	size_t len;
 
-	if (w->bytes.len < 4)
-		return false;
+	if (w->bytes.len < ANSWER_HEADER)
+		return WORKER_BUSY;
 	len = frame_get_u32((const uint8_t *)w->bytes.data);
-	if (len > ANSWER_MAX) {
-		w->broken = true;
-		return false;
-	}
-	if (w->bytes.len < 4 + len)
-		return false;
-	str_append_len(into, w->bytes.data + 4, len);
-	memmove(w->bytes.data, w->bytes.data + 4 + len, w->bytes.len - 4 - len);
-	w->bytes.len -= 4 + len;
-	return true;
+	last = w->bytes.data[4];
+	if (len > ANSWER_MAX)
+		return WORKER_BROKEN;
+	if (w->bytes.len < ANSWER_HEADER + len)
+		return WORKER_BUSY;
+	str_append_len(into, w->bytes.data + ANSWER_HEADER, len);
+	w->bytes.len -= ANSWER_HEADER + len;
+	memmove(w->bytes.data, w->bytes.data + ANSWER_HEADER + len, w->bytes.len);
+	return last ? WORKER_LAST_ANSWER : WORKER_ANSWERED;
 }
 
-int worker_step(struct worker *w, int epoll, struct str *into)
+enum worker_state worker_step(struct worker *w, int epoll, struct str *into)
 {
+	enum worker_state state;
 	char buf[4096];
 
 	while (w->output.fd >= 0 && w->output.readable) {
@@ -165,9 +167,8 @@ int worker_step(struct worker *w, int epoll, struct str *into)
 		if (n == 0)
 			source_close(&w->output, epoll);
 	}
-	if (cut_answer(w, into))
-		return 1;
-	return w->broken || w->output.fd < 0 ? -1 : 0;
+	state = cut_answer(w, into);
+	return state == WORKER_BUSY && w->output.fd < 0 ? WORKER_BROKEN : state;
 }
 
 void worker_finish(struct worker *w, int epoll)
@@ -194,5 +195,5 @@ int worker_identity(const char *root, const struct str *request, int input, int 
 		field_put_text(&answer, FIELD_NAME, "identity");
 		field_put_text(&answer, FIELD_ERROR, err.text);
 	}
-	return worker_answer(output, &answer) < 0;
+	return worker_answer(output, &answer, true) < 0;
 }

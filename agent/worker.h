@@ -2,7 +2,8 @@
 /*
  * Requests that take their time (identity, freeze, power) run in a forked copy of the agent, so that
  * the loop goes on serving other sessions and a stuck ioctl holds up nobody. The worker writes answers,
- * each a little-endian u32 length and that many bytes of fields, to its output; its input tells it by
+ * each a little-endian u32 length, one byte that says whether it is the last, and
+ * that many bytes of fields, to its output; its input tells it by
  * end of file that it is to finish (the host said THAW, or is gone).
  */
 #ifndef AGENT_WORKER_H
@@ -16,7 +17,6 @@ struct worker {
 	struct process process;
 	struct source output, control;
 	struct str bytes; /* read and not yet cut into answers */
-	bool broken; /* it ended, or wrote nonsense */
 };
 
 /* What runs in the worker; its return value is the exit status. input and output are blocking. */
@@ -26,10 +26,12 @@ int worker_start(struct worker *w, worker_fn *run, const char *root, const struc
 	int epoll, struct error *err) MUST_CHECK;
 
 /* In a worker: write one answer. */
-int worker_answer(int output, const struct str *fields);
+int worker_answer(int output, const struct str *fields, bool last);
 
-/* 1: the next answer was appended to into; 0: none yet; -1: there will be none any more. */
-int worker_step(struct worker *w, int epoll, struct str *into);
+enum worker_state { WORKER_BUSY, WORKER_ANSWERED, WORKER_LAST_ANSWER, WORKER_BROKEN };
+
+/* The next answer, if there is one, is appended to into. BROKEN: it ended without its last answer. */
+enum worker_state worker_step(struct worker *w, int epoll, struct str *into);
 
 /* Tell it to finish. */
 void worker_finish(struct worker *w, int epoll);
