@@ -125,8 +125,12 @@ static const struct {
 	{ "/domain/devices/input[@type='passthrough' or @type='evdev']",
 		"an input device of the host" },
 	{ "/domain/devices/*[self::serial or self::console or self::channel]"
-	  "[@type='dev' or @type='pipe' or @type='stdio' or @type='spiceport' or @type='nmdm']",
-		"a character device of the host" },
+	  "[@type='dev' or @type='pipe' or @type='file' or @type='stdio' or @type='spiceport' or "
+	  "@type='nmdm']",
+		"a character device or file of the host" },
+	{ "/domain/devices/*[self::serial or self::console or self::channel]"
+	  "[@type='unix' and source/@mode='connect']",
+		"a socket of the host" },
 	{ "//*[local-name()='commandline']", "arguments for QEMU by hand" },
 };
 

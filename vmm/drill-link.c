@@ -114,7 +114,7 @@ static bool wait_end(pid_t pid, int timeout_ms)
 void drill_link_close(struct drill_link *l)
 {
 	link_shut(l);
-	if (l->pid && !wait_end(l->pid, GO_MS)) {
+	if (l->pid && !wait_end(l->pid, l->patience_ms ? (int)l->patience_ms : GO_MS)) {
 		(void)kill(-l->pid, SIGTERM);
 		if (!wait_end(l->pid, GO_MS)) {
 			(void)kill(-l->pid, SIGKILL);
@@ -169,7 +169,7 @@ static void take_line(const struct drill_wait *wait, size_t n)
 	l->line[l->len] = '\0';
 	l->len = 0;
 	if (!l->hello) {
-		l->hello = strcmp(l->line, SERVE_HELLO) == 0;
+		l->hello = str_equal(l->line, l->greeting);
 		return;
 	}
 	id = strtoul(l->line, &text, 10);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A running "box-probe serve" somewhere: a child process of ours whose streams lead there (for a box:
- * "box exec"; for the host: box-probe itself). Lines go in, lines come out, several links are waited
- * for at once. What comes out is a stranger's: lines are bounded, and a flood only costs time.
+ * A process of ours that serves: "box-probe serve" somewhere (in a box through "box exec", on the host
+ * itself), or who keeps a box of the drill's. Lines go in, lines "ID TEXT" come out, several links are
+ * waited for at once. What comes out is a stranger's: lines are bounded, and a flood only costs time.
  */
 #ifndef VMM_DRILL_LINK_H
 #define VMM_DRILL_LINK_H
@@ -17,6 +17,8 @@
 enum { LINKS_MAX = 3, LINK_LINE_MAX = 1024, LINK_TAIL_MAX = 300 };
 
 struct drill_link {
+	const char *greeting; /* lent: the line by which it says that it serves */
+	unsigned patience_ms; /* to go by itself at the end; 0: 3 seconds */
 	pid_t pid; /* 0: none */
 	int in, out, errs; /* its standard streams; -1: closed */
 	struct str sending; /* owned: lines that it has not taken yet */
@@ -26,9 +28,9 @@ struct drill_link {
 	bool hello; /* it has said that it serves */
 };
 
-#define DRILL_LINK_INIT                         \
-	{                                       \
-		.in = -1, .out = -1, .errs = -1 \
+#define DRILL_LINK_INIT(hello_line)                                        \
+	{                                                                  \
+		.greeting = (hello_line), .in = -1, .out = -1, .errs = -1, \
 	}
 
 /* Start argv (NULL-terminated, looked up in PATH) in a process group of its own. l is initialised. */

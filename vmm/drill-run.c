@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "probe/serve.h"
 #include "vmm/drill-evidence.h"
 #include "vmm/drill-link.h"
 #include "vmm/virt.h"
@@ -498,7 +499,8 @@ int drill_run(struct drill_run *run, struct error *err)
 {
 	struct runner r = {
 		.run = run,
-		.links = { DRILL_LINK_INIT, DRILL_LINK_INIT, DRILL_LINK_INIT },
+		.links = { DRILL_LINK_INIT(SERVE_HELLO), DRILL_LINK_INIT(SERVE_HELLO),
+			DRILL_LINK_INIT(SERVE_HELLO) },
 	};
 	struct error door = { 0 };
 	int ret;

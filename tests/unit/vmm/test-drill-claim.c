@@ -2,7 +2,9 @@
 #include "tests/unit/test.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 
+#include "base/fd.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "net/blocked.h"
@@ -165,6 +167,64 @@ static void test_every_range_is_claimed(void **state)
 	}
 }
 
+/* ---- documents ---- */
+
+static void read_document(const char *path, struct str *ret)
+{
+	struct error err = { 0 };
+
+	assert_ok(file_read(AT_FDCWD, path, 1 << 20, ret, &err), &err);
+}
+
+/* The document has each claim's line, and a line that begins like one is a claim's. */
+static void compare_document(const char *text, const char *before, const char *after)
+{
+	size_t found = 0;
+
+	FOR_CLAIMS(c)
+	{
+		_cleanup_str_ struct str line = STR_INIT;
+
+		str_printf(&line, "\n%s%s%s", before, c->id, after);
+		if (!strstr(text, str_get(&line)))
+			fail_msg("no line for '%s'", c->id);
+	}
+	for (const char *p = text; (p = strchr(p, '\n')); p++) {
+		char id[64];
+		size_t len;
+
+		if (strncmp(p + 1, before, strlen(before)) != 0)
+			continue;
+		p += 1 + strlen(before);
+		len = strcspn(p, after);
+		if (len >= sizeof(id) || strncmp(p + len, after, strlen(after)) != 0)
+			continue;
+		memcpy(id, p, len);
+		id[len] = '\0';
+		if (!drill_claim_find(id))
+			fail_msg("there is no claim '%s'", id);
+		found++;
+	}
+	assert_int_equal(found, drill_claim_count);
+}
+
+static void test_manual_and_threats_name_each_claim(void **state)
+{
+	_cleanup_str_ struct str manual = STR_INIT, threats = STR_INIT;
+	char *section, *end;
+
+	(void)state;
+	read_document(SOURCE_ROOT "/docs/THREATS.md", &threats);
+	compare_document(str_get(&threats), "| `", "` |");
+	read_document(SOURCE_ROOT "/docs/man/box-isolation.7.scd", &manual);
+	section = strstr(str_get(&manual), "\n# CLAIMS\n");
+	assert_non_null(section);
+	end = strstr(section + 1, "\n# ");
+	assert_non_null(end);
+	*end = '\0';
+	compare_document(section, "*", "*");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_counters_are_those_of_the_rules),
 		cmocka_unit_test(test_targets_are_in_ranges_that_are_dropped),
 		cmocka_unit_test(test_every_range_is_claimed),
+		cmocka_unit_test(test_manual_and_threats_name_each_claim),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,8 @@ static void test_domain(void **state)
 		DOMAIN("<vsock/>"),
 		DOMAIN("<disk type='block' device='disk'/>"),
 		DOMAIN("<channel type='pipe'/>"),
+		DOMAIN("<channel type='file'><source path='/etc/shadow'/></channel>"),
+		DOMAIN("<channel type='unix'><source mode='connect' path='/run/x'/></channel>"),
 		DOMAIN("<shmem name='x'/>"),
 	};
 	static const char *const listening[] = {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "probe/serve.h"
 #include "tests/unit/vmm/drill-world.h"
 #include "vmm/drill-host.h"
 #include "vmm/drill-link.h"
@@ -170,7 +171,7 @@ static void link_of(const char *const *argv, struct drill_link *link, struct hea
 
 static void test_link_lines(void **state)
 {
-	struct drill_link link = DRILL_LINK_INIT;
+	struct drill_link link = DRILL_LINK_INIT(SERVE_HELLO);
 	struct heard heard;
 
 	(void)state;
@@ -188,7 +189,7 @@ static void test_link_lines(void **state)
 
 static void test_link_flood_and_garbage(void **state)
 {
-	struct drill_link link = DRILL_LINK_INIT;
+	struct drill_link link = DRILL_LINK_INIT(SERVE_HELLO);
 	struct heard heard;
 
 	(void)state;
@@ -205,7 +206,7 @@ static void test_link_flood_and_garbage(void **state)
 
 static void test_link_of_nothing(void **state)
 {
-	struct drill_link link = DRILL_LINK_INIT;
+	struct drill_link link = DRILL_LINK_INIT(SERVE_HELLO);
 	struct error err = { 0 };
 
 	(void)state;
@@ -220,7 +221,7 @@ static void test_link_of_nothing(void **state)
 /* What ignores the end of its input is killed, with all that it started. */
 static void test_link_that_does_not_end(void **state)
 {
-	struct drill_link link = DRILL_LINK_INIT;
+	struct drill_link link = DRILL_LINK_INIT(SERVE_HELLO);
 	struct error err = { 0 };
 	pid_t pid;
 
@@ -237,7 +238,7 @@ static void test_link_that_does_not_end(void **state)
 
 static void test_link_interrupt(void **state)
 {
-	struct drill_link link = DRILL_LINK_INIT;
+	struct drill_link link = DRILL_LINK_INIT(SERVE_HELLO);
 	struct error err = { 0 };
 	struct heard heard = { 0 };
 	int pair[2];

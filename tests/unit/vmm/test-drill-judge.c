@@ -166,8 +166,7 @@ static void test_an_arrival_breaks_a_silence(void **state)
 			const struct drill_probe *probe = drill_item_probe(&plan.items.items[k]);
 
 			if (plan.items.items[k].control || !plan.items.items[k].token ||
-				probe->want != WANT_SILENCE ||
-				drill_claims[i].passes & PASS_PEER)
+				probe->want != WANT_SILENCE || drill_claims[i].passes & PASS_PEER)
 				continue;
 			see(&world, &plan, k, probe->from == DRILL_B ? DRILL_A : DRILL_B, "eth0",
 				"in", "10.88.0.2", "10.88.0.3");
