@@ -14,8 +14,8 @@ for name in $(box help --json | jq -r '.commands[].name'); do
 		'.commands[] | select(.name == $n).options[] | "--" + .name' | sort)
 	offered=$(box __complete -- "$name" -- | cut -f1 | sort)
 	assert_equal "$options" "$offered" "box $name --"
-	offered=$(box __complete -- "$name" --q | cut -f1)
-	assert_equal '--quiet' "$offered" "box $name --q"
+	offered=$(box __complete -- "$name" --no-i | cut -f1)
+	assert_equal '--no-input' "$offered" "box $name --no-i"
 done
 
 # What only the host knows; a host that does not answer has nothing to offer, and is not told of.
