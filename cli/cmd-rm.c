@@ -7,8 +7,12 @@
 static int remove_one(struct session *s, const char *name, void *data, struct error *err)
 {
 	(void)data;
-	if (box_remove(s->conn, name, &s->observer, err) < 0)
-		return -1;
+	if (box_remove(s->conn, name, &s->observer, err) < 0) {
+		/* it was there when the dispatcher looked: recovery, or somebody else, was quicker */
+		if (err->kind != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+	}
 	return output_line(err, "%s: removed", name);
 }
 
