@@ -389,6 +389,11 @@ struct guest *guest_open_fd(int fd, const struct guest_wait *wait, struct error 
 }
 
 void guest_close(struct guest *g)
+void guest_abandon(struct guest *g)
+{
+	g->interrupted = true;
+}
+
 {
 	if (!g)
 		return;

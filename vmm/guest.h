@@ -46,6 +46,12 @@ struct guest *guest_open_fd(int fd, const struct guest_wait *wait, struct error 
 void guest_close(struct guest *g);
 DEFINE_CLEANUP(struct guest *, guest_close);
 
+/*
+ * For a callback of the loop, while a request is under way: give it up. It fails with ERROR_INTERRUPTED;
+ * closing is all that can be done with the session then.
+ */
+void guest_abandon(struct guest *g);
+
 /* ---- commands ---- */
 
 enum guest_exec_flag {
