@@ -20,13 +20,19 @@
 
 #include "base/fd.h"
 
-enum { TAIL_MAX = 600, LINE_MAX_BYTES = 4096, KILL_AFTER_MS = 2000, CLEAN_UP_MS = 10000 };
+enum {
+	TAIL_MAX = 600,
+	LINE_MAX_BYTES = 4096,
+	OUT_LINE_MAX_BYTES = 65536,
+	KILL_AFTER_MS = 2000,
+	CLEAN_UP_MS = 10000
+};
 
 struct child {
 	const struct run *run;
 	pid_t pid;
 	int pidfd, out, errs; /* -1 when closed */
-	struct str tail, line;
+	struct str tail, line, out_line;
 	bool overflow, terminated, interrupted;
 	uint64_t deadline; /* milliseconds of CLOCK_MONOTONIC, 0: none */
 };
@@ -49,6 +55,7 @@ static void child_done(struct child *c)
 		(void)close(c->errs);
 	str_done(&c->tail);
 	str_done(&c->line);
+	str_done(&c->out_line);
 }
 
 /* In the child, after fork: only async-signal-safe calls from here to exec. */
@@ -154,10 +161,29 @@ static void take_errs(struct child *c, const char *bytes, size_t len)
 	}
 }
 
+/* A line of stdout is ended by its newline, by the end of the stream, or by being too long. */
+static void take_out_line(struct child *c)
+{
+	c->run->out_line(str_get(&c->out_line), c->out_line.len, c->run->data);
+	str_clear(&c->out_line);
+}
+
+static void take_out_lines(struct child *c, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] != '\n')
+			str_append_char(&c->out_line, bytes[i]);
+		if (bytes[i] == '\n' || c->out_line.len >= OUT_LINE_MAX_BYTES)
+			take_out_line(c);
+	}
+}
+
 static void take_out(struct child *c, const char *bytes, size_t len)
 {
 	size_t max = c->run->output_max ? c->run->output_max : 1024 * 1024;
 
+	if (c->run->out_line)
+		take_out_lines(c, bytes, len);
 	if (!c->run->output)
 		return;
 	if (c->run->output->len + len > max)
@@ -234,6 +260,8 @@ static int child_wait(struct child *c, bool *timed_out, struct error *err)
 	}
 	if (c->line.len)
 		take_line(c);
+	if (c->out_line.len)
+		take_out_line(c);
 	return 0;
 }
 
@@ -273,6 +301,7 @@ int run_program(const struct run *run, int *ret_status, struct error *err)
 		.errs = -1,
 		.tail = STR_INIT,
 		.line = STR_INIT,
+		.out_line = STR_INIT,
 	};
 	bool timed_out = false;
 

@@ -31,6 +31,8 @@ struct run {
 	int interrupt_fd;
 	/* Called for each whole line of stderr, escaped; NULL: only the tail is kept for the error. */
 	void (*line)(const char *text, void *data);
+	/* Called for each line of stdout as it comes, as it is, without its newline; not with output. */
+	void (*out_line)(const char *bytes, size_t len, void *data);
 	void *data;
 };
 

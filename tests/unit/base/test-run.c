@@ -21,6 +21,25 @@ static void test_output_is_captured(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void append_line(const char *bytes, size_t len, void *data)
+{
+	str_append_char(data, '<');
+	str_append_len(data, bytes, len);
+	str_append_char(data, '>');
+}
+
+static void test_lines_of_output_are_told_as_they_are(void **state)
+{
+	_cleanup_str_ struct str lines = STR_INIT;
+	const char *argv[] = { "printf", "a b\\n\\n\\tc\\nlast", NULL };
+	struct run run = { .argv = argv, .out_line = append_line, .data = &lines };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_ok(run_program(&run, NULL, &err), &err);
+	assert_string_equal(str_get(&lines), "<a b><><\tc><last>");
+}
+
 static void test_failure_carries_status_and_escaped_tail(void **state)
 {
 	const char *argv[] = { "sh", "-c", "echo one >&2; printf 'two\\033[0m' >&2; exit 3", NULL };
@@ -109,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_output_is_captured),
+		cmocka_unit_test(test_lines_of_output_are_told_as_they_are),
 		cmocka_unit_test(test_failure_carries_status_and_escaped_tail),
 		cmocka_unit_test(test_missing_program_is_not_found),
 		cmocka_unit_test(test_timeout_ends_the_group),
