@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -197,7 +198,7 @@ ssize_t channel_send(struct channel *c, const void *bytes, size_t len, struct er
 {
 	if (c->stream)
 		return stream_result(virStreamSend(c->stream, bytes, len), err);
-	return fd_result(write(c->fd, bytes, len), err);
+	return fd_result(send(c->fd, bytes, len, MSG_NOSIGNAL), err);
 }
 
 static int stream_events(unsigned want)

@@ -2,7 +2,7 @@
 /*
  * A two-way byte stream to the guest agent, non-blocking, driven by libvirt's event loop (register it
  * first: virt_open does). What carries it is an interface: libvirt's stream of a domain's channel, which
- * works through a remote URI as well as a local one, or a descriptor, as tests have it.
+ * works through a remote URI as well as a local one, or a socket, as tests have it.
  *
  * Callbacks only set flags: the owner of a channel looks at channel_ready after each turn of the loop.
  */
@@ -27,7 +27,7 @@ struct channel;
  */
 struct channel *channel_open(virDomainPtr dom, struct error *err) MUST_CHECK;
 
-/* The same over a descriptor, which is taken, also when it fails. */
+/* The same over a stream socket, which is taken, also when it fails. */
 struct channel *channel_open_fd(int fd, struct error *err) MUST_CHECK;
 
 /* Close and free; NULL is fine. What was sent and not yet taken by the guest may be lost. */

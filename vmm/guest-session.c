@@ -8,9 +8,10 @@
 
 #include "vmm/virt.h"
 
+unsigned guest_stall_ms = 30000;
+
 enum {
 	WAIT_DEFAULT_MS = 10000,
-	STALL_MS = 30000, /* within a frame */
 	RESETS_MAX = 100,
 	MESSAGE_MAX = 1048576, /* from the guest */
 };
@@ -104,7 +105,7 @@ int guest_pump(struct guest *g, struct error *err)
 
 static uint64_t turn_deadline(const struct guest *g, uint64_t deadline)
 {
-	uint64_t stall = g->last_byte + STALL_MS;
+	uint64_t stall = g->last_byte + guest_stall_ms;
 
 	if (!frame_reader_partial(&g->reader))
 		return deadline;
@@ -118,7 +119,7 @@ int guest_turn(struct guest *g, uint64_t deadline, struct error *err)
 
 	if (g->ended)
 		return error_set(err, ERROR_UNREACHABLE, "the box, or the agent in it, went away");
-	if (frame_reader_partial(&g->reader) && now >= g->last_byte + STALL_MS)
+	if (frame_reader_partial(&g->reader) && now >= g->last_byte + guest_stall_ms)
 		return error_set(err, ERROR_INVALID,
 			"the agent of the box stopped in the middle of a frame");
 	(void)frame_writer_pending(&g->writer, &pending);
@@ -388,12 +389,12 @@ struct guest *guest_open_fd(int fd, const struct guest_wait *wait, struct error 
 	return channel ? guest_start(channel, wait, err) : NULL;
 }
 
-void guest_close(struct guest *g)
 void guest_abandon(struct guest *g)
 {
 	g->interrupted = true;
 }
 
+void guest_close(struct guest *g)
 {
 	if (!g)
 		return;

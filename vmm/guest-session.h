@@ -25,6 +25,9 @@ struct guest {
 	bool frozen; /* between guest_freeze and guest_thaw */
 };
 
+/* How long a guest may stop within a frame; tests make it short. */
+extern unsigned guest_stall_ms;
+
 /* The deadline of a wait, and its interrupt descriptor watched; end with guest_wait_end. */
 int guest_wait_begin(struct guest *g, const struct guest_wait *wait, uint64_t *ret_deadline,
 	struct error *err) MUST_CHECK;

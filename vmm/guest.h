@@ -39,7 +39,7 @@ struct guest_wait {
 struct guest *guest_open(
 	virDomainPtr dom, const struct guest_wait *wait, struct error *err) MUST_CHECK;
 
-/* The same over a descriptor, which is taken, also when it fails. */
+/* The same over a stream socket, which is taken, also when it fails. */
 struct guest *guest_open_fd(int fd, const struct guest_wait *wait, struct error *err) MUST_CHECK;
 
 /* End the session: what still runs in it is hung up in the box. NULL is fine. */
