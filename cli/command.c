@@ -103,6 +103,18 @@ const struct command commands[] = {
 		.run = cmd_rm,
 	},
 	{
+		.name = "expose",
+		.group = group_boxes,
+		.args = "BOX [PORT [HOSTPORT]]",
+		.summary = "open a port of a box on this host's 127.0.0.1, list or shut such doors",
+		.min_args = 1,
+		.max_args = 3,
+		.needs = NEED_BOX | TAKES_JSON,
+		.complete = { WORD_BOX },
+		.options = &cmd_expose_options,
+		.run = cmd_expose,
+	},
+	{
 		.name = "virsh",
 		.group = group_boxes,
 		.args = "BOX -- ARGS...",

@@ -87,6 +87,8 @@ extern const struct option_table cmd_doctor_options;
 COMMAND_RUN(down);
 COMMAND_RUN(exec);
 extern const struct option_table cmd_exec_options;
+COMMAND_RUN(expose);
+extern const struct option_table cmd_expose_options;
 COMMAND_RUN(help);
 COMMAND_RUN(info);
 COMMAND_RUN(list);

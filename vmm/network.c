@@ -162,6 +162,29 @@ int network_release(virConnectPtr conn, const char *mac, struct error *err)
 	return 0;
 }
 
+int network_nudge(virConnectPtr conn, const char *mac, struct error *err)
+{
+	_cleanup_(virNetworkFree_p) virNetworkPtr net = network_open(conn, err);
+	_cleanup_network_view_ struct network_view view = { 0 };
+	const struct network_host *host;
+	_cleanup_free_ char *xml = NULL;
+
+	if (!net || network_view_read(net, &view, err) < 0)
+		return -1;
+	host = network_view_find(&view, mac);
+	if (!host)
+		return error_set(err, ERROR_NOT_FOUND,
+			"the network '" NETWORK_NAME
+			"' has no address reserved for %s; see \"box doctor\"",
+			mac);
+	xml = host_xml(host->mac, host->address, err);
+	if (!xml)
+		return -1;
+	if (update_host(net, VIR_NETWORK_UPDATE_COMMAND_MODIFY, xml) < 0)
+		return error_virt(err, "cannot update the network '" NETWORK_NAME "'");
+	return 0;
+}
+
 /* ---- setting up and taking down ---- */
 
 static int keep_uuid(struct xml *x, struct xml *before, struct error *err)

@@ -72,4 +72,11 @@ int network_reserve(
  */
 int network_release(virConnectPtr conn, const char *mac, struct error *err) MUST_CHECK;
 
+/*
+ * Repeat the reservation of this MAC as it is. That changes nothing, but libvirt runs the network hook, as
+ * root and on the right host: it brings the doors of running boxes to what their domains say, and puts
+ * the rules right. ERROR_NOT_FOUND when the MAC has no reservation.
+ */
+int network_nudge(virConnectPtr conn, const char *mac, struct error *err) MUST_CHECK;
+
 #endif

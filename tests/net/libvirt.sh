@@ -42,7 +42,7 @@ make_port() {
 	unshare --net sleep 600 </dev/null &
 	holder=$!
 	on_exit kill "$holder"
-	wait_until 5 test "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$holder/ns/net")"
+	wait_until 5 sh -c "test \$(readlink /proc/self/ns/net) != \$(readlink /proc/$holder/ns/net)"
 	ip link add "$1" type veth peer name eth0 netns "$holder"
 	on_exit ip link del "$1"
 	ip link set "$1" master boxnet up
