@@ -14,10 +14,13 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "vmm/clone.h"
 #include "vmm/host.h"
 #include "vmm/network.h"
 #include "vmm/recover.h"
 #include "vmm/remove.h"
+
+#define NAME_TRIES 100 /* others who choose a name at the same time */
 
 void new_report_done(struct new_report *report)
 {
@@ -84,11 +87,19 @@ static int plan_name(virConnectPtr conn, const struct new_request *request, char
 	struct error *err)
 {
 	if (!request->name)
-		return choose_name(conn, request->image->template, name, err);
+		return choose_name(conn,
+			request->clone ? request->clone->hold.box.name : request->image->template,
+			name, err);
 	if (check_name(conn, request->name, err) < 0)
 		return -1;
 	snprintf(name, BOX_NAME_MAX, "%s", request->name);
 	return 0;
+}
+
+/* The layer that the new box's disk stands on. */
+static const char *stands_on(const struct new_request *request)
+{
+	return request->clone ? request->clone->layer : request->image->volume;
 }
 
 static int plan_resources(virConnectPtr conn, virStoragePoolPtr pool,
@@ -100,7 +111,7 @@ static int plan_resources(virConnectPtr conn, virStoragePoolPtr pool,
 	virStoragePoolInfo info;
 
 	if (pool_need(pool, NEW_POOL_RESERVE, "a new box", err) < 0 ||
-		pool_volume_size(pool, request->image->volume, &image, err) < 0 ||
+		pool_volume_size(pool, stands_on(request), &image, err) < 0 ||
 		host_facts(conn, &facts, err) < 0)
 		return -1;
 	if (virStoragePoolGetInfo(pool, &info) < 0)
@@ -141,6 +152,7 @@ struct making {
 	virNetworkPtr net; /* owned */
 	struct console *console; /* owned */
 	struct box_hold hold; /* owned */
+	char name[BOX_NAME_MAX];
 	char uuid[DOMAIN_UUID_TEXT];
 	char mac[DOMAIN_MAC_TEXT];
 	char tap[DOMAIN_TAP_TEXT];
@@ -192,6 +204,11 @@ static void fill_meta(const struct making *m, struct box_meta *meta)
 	snprintf(meta->operation.holder, sizeof(meta->operation.holder), "%s",
 		lock_who(m->hold.lock));
 	meta->operation.since = meta->created;
+	if (!m->request->clone)
+		return;
+	meta->clone = true;
+	meta->identity = META_IDENTITY_PENDING;
+	snprintf(meta->source, sizeof(meta->source), "%s", m->request->clone->from);
 }
 
 /* The domain's XML, given (free it). */
@@ -202,7 +219,7 @@ static char *make_xml(struct making *m, const struct box_meta *meta, struct erro
 	_cleanup_free_ char *seed = NULL;
 	char instance[DOMAIN_UUID_TEXT + 2];
 	struct domain_spec spec = {
-		.name = m->plan->name,
+		.name = m->name,
 		.uuid = m->uuid,
 		.instance = instance,
 		.tcg = m->plan->tcg,
@@ -225,30 +242,48 @@ static char *make_xml(struct making *m, const struct box_meta *meta, struct erro
 	return domain_xml(&spec, err);
 }
 
+/* 1 defined, 0 the name is taken, -1 error. */
+static int define_once(struct making *m, struct error *err)
+{
+	_cleanup_free_ char *xml = make_xml(m, &m->hold.box.meta, err);
+
+	if (!xml)
+		return -1;
+	m->hold.box.dom = virDomainDefineXML(m->conn, xml);
+	if (m->hold.box.dom)
+		return 1;
+	(void)error_virt(err, "cannot define box '%s'", m->name);
+	if (err->kind != ERROR_EXISTS)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
 static int do_define(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
-	_cleanup_free_ char *xml = NULL;
 	struct box *box = &m->hold.box;
+	int done;
 
 	if (draw_identity(m, err) < 0)
 		return -1;
-	m->hold.lock = lock_take(m->hold.pool, m->uuid, m->plan->name, 0, err);
+	m->hold.lock = lock_take(m->hold.pool, m->uuid, m->name, 0, err);
 	if (!m->hold.lock)
 		return -1;
 	fill_meta(m, &box->meta);
-	xml = make_xml(m, &box->meta, err);
-	if (!xml)
-		return -1;
-	box->dom = virDomainDefineXML(m->conn, xml);
-	if (!box->dom) {
-		(void)error_virt(err, "cannot define box '%s'", m->plan->name);
-		if (err->kind == ERROR_EXISTS)
-			(void)error_set(err, ERROR_EXISTS,
-				"the name '%s' is taken; choose another one", m->plan->name);
-		return -1;
+	done = define_once(m, err);
+	/* a name of our choice that somebody else has taken since: the next one */
+	for (int i = 0; done == 0 && !m->request->name && i < NAME_TRIES; i++) {
+		if (choose_name(m->conn, m->request->image->template, m->name, err) < 0)
+			return -1;
+		done = define_once(m, err);
 	}
-	snprintf(box->name, sizeof(box->name), "%s", m->plan->name);
+	if (done == 0)
+		return error_set(
+			err, ERROR_EXISTS, "the name '%s' is taken; choose another one", m->name);
+	if (done < 0)
+		return -1;
+	snprintf(box->name, sizeof(box->name), "%s", m->name);
 	snprintf(box->uuid, sizeof(box->uuid), "%s", m->uuid);
 	return 0;
 }
@@ -259,7 +294,7 @@ static void undo_all(void *ctx)
 	struct error err = { 0 };
 
 	if (box_discard(&m->hold, NULL, &err) < 0)
-		log_debug("undoing box %s: %s", m->plan->name, err.text);
+		log_debug("undoing box %s: %s", m->name, err.text);
 }
 
 static int do_address(void *ctx, struct error *err)
@@ -273,12 +308,25 @@ static int do_address(void *ctx, struct error *err)
 	return box_save(&m->hold.box, &meta, err);
 }
 
+static int do_freeze(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+
+	return m->request->clone ? clone_freeze(m->request->clone, m->request->watch.observer, err)
+				 : 0;
+}
+
+/* From then on the layer is safe, since something stands on it: others may work on the source again. */
 static int do_disk(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
 
-	return pool_create_layer(
-		m->hold.pool, m->layer, m->request->image->volume, m->plan->resources.disk, err);
+	if (pool_create_layer(m->hold.pool, m->layer, stands_on(m->request),
+		    m->plan->resources.disk, err) < 0)
+		return -1;
+	if (m->request->clone)
+		box_hold_done(&m->request->clone->hold);
+	return 0;
 }
 
 static int do_seed(void *ctx, struct error *err)
@@ -305,6 +353,19 @@ static int do_ready(void *ctx, struct error *err)
 		&m->hold.box, m->console, &m->request->watch, &m->report->console, err);
 }
 
+static int do_identity(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+	_cleanup_meta_ struct box_meta meta = { 0 };
+
+	if (!m->request->clone)
+		return 0;
+	if (clone_verify(&m->hold.box, err) < 0 || meta_copy(&m->hold.box.meta, &meta, err) < 0)
+		return -1;
+	meta.identity = META_IDENTITY_VERIFIED;
+	return box_save(&m->hold.box, &meta, err);
+}
+
 static int do_record(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
@@ -320,10 +381,12 @@ int new_box(virConnectPtr conn, const struct new_request *request, const struct 
 	static const struct step steps[] = {
 		{ "define", "defining the box", do_define, undo_all },
 		{ "address", "reserving an address", do_address, NULL },
+		{ "freeze", NULL, do_freeze, NULL },
 		{ "disk", "creating its disk", do_disk, NULL },
 		{ "seed", NULL, do_seed, NULL },
 		{ "start", "starting", do_start, NULL },
 		{ "ready", "waiting until it is usable", do_ready, NULL },
+		{ "identity", NULL, do_identity, NULL },
 		{ "record", NULL, do_record, NULL },
 	};
 	_cleanup_(making_done) struct making m = {
@@ -331,6 +394,7 @@ int new_box(virConnectPtr conn, const struct new_request *request, const struct 
 	};
 
 	m.hold.conn = conn;
+	snprintf(m.name, sizeof(m.name), "%s", plan->name);
 	m.hold.pool = pool_open(conn, err);
 	if (!m.hold.pool)
 		return -1;
@@ -338,7 +402,7 @@ int new_box(virConnectPtr conn, const struct new_request *request, const struct 
 	if (!m.net ||
 		steps_run("new", steps, ARRAY_LEN(steps), &m, request->watch.observer, err) < 0)
 		return -1;
-	snprintf(report->name, sizeof(report->name), "%s", plan->name);
+	snprintf(report->name, sizeof(report->name), "%s", m.name);
 	report->address = m.hold.box.meta.address;
 	if (request->ephemeral) {
 		report->hold = m.hold;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Making a box from a golden image. Everything that can be refused is refused by new_plan, before
+ * Making a box from a golden image, or as a clone of another box. Everything that can be refused is refused by new_plan, before
  * anything is created; new_box then either gives a usable box or leaves the world as it was, also when
  * it is killed (the next command takes away what there is).
  */
@@ -22,9 +22,13 @@ struct new_image {
 	char seed[META_VOLUME_MAX]; /* the template's seed volume */
 };
 
+struct clone; /* vmm/clone.h */
+
 struct new_request {
-	const char *name; /* NULL: one is chosen, after the template */
-	const struct new_image *image;
+	const char *name; /* NULL: one is chosen, after the template or the clone's source */
+	const struct new_image *image; /* of a clone: its source's */
+	struct clone
+		*clone; /* lent; NULL: a mint. new_box lets go of the source as soon as it can */
 	struct resources_wish flags;
 	const struct resources *template; /* what the template says; members 0: not said */
 	const void *seed; /* a seed ISO of the box's own; NULL: the template's */
@@ -35,7 +39,7 @@ struct new_request {
 
 /* What is going to be made. */
 struct new_plan {
-	char name[BOX_NAME_MAX];
+	char name[BOX_NAME_MAX]; /* one that was chosen may become another */
 	struct resources resources;
 	bool tcg;
 };

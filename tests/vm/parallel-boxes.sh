@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Several commands at once: on different boxes they run side by side and never get the same name, address,
+# MAC or tap; on one box the second waits, then refuses, and says who holds it.
+set -euo pipefail
+. "$(dirname "$(readlink -f "$0")")/../lib.sh"
+. "$tests_dir/vm/hollow.sh"
+require_root
+require_command virsh jq qemu-img
+lab=$tests_dir/lab/lab
+make_scratch
+hollow_set_up
+hollow_nothing_left 'set-up'
+
+# Five at once, without names. They wait for guests that never come, and are killed.
+pids=()
+for i in {1..5}; do
+	"$lab" run -- box new --template hollow </dev/null >"$scratch/out.$i" 2>&1 &
+	pids+=($!)
+done
+all_started() {
+	[ "$(lab_run sh -c 'ip -o link | grep -c bxt')" = 5 ]
+}
+wait_until 120 all_started
+assert_status 0 lab_run box list --json
+assert_equal "$(printf 'hollow-%d\n' {1..5})" "$(jq -r '.boxes[].name' <<<"$out")"
+assert_equal 5 "$(jq -r '.boxes[].ipv4' <<<"$out" | sort -u | grep -c '^10\.')" 'addresses of their own'
+assert_equal 5 "$(lab_run virsh net-dumpxml boxnet | grep '<host ' | sort -u | wc -l)"
+assert_equal 5 "$(hollow_pending | grep -c '^box-')" 'layers'
+kill -KILL "${pids[@]}"
+wait || true
+
+# Two commands recover at the same time: each box is taken away once.
+lab_run box start nosuch >"$scratch/a" 2>&1 &
+pid=$!
+lab_run box start nosuch >"$scratch/b" 2>&1 || true
+wait "$pid" || true
+assert_status 1 lab_run box start nosuch
+assert_equal 5 "$(cat "$scratch/a" "$scratch/b" <(echo "$err") | grep -c 'removed the half-made box')"
+hollow_nothing_left 'recovery by two at once'
+
+# A held box: new waits for a guest that never comes.
+"$lab" run -- box new --template hollow one </dev/null >"$scratch/out" 2>&1 &
+pid=$!
+wait_until 60 lab_run sh -c 'ip -o link | grep -q bxt'
+begin=$SECONDS
+assert_status 1 lab_run box rm --force one
+assert_contains "$err" "box 'one' is busy: "
+assert_contains "$err" "(pid $pid) works on it since 20"
+[ $((SECONDS - begin)) -ge 9 ] || fail 'it did not wait'
+assert_equal 'one creating' "$(lab_run box list --json | jq -r '.boxes[] | .name + " " + .state')"
+# Reading takes no lock, and another box is free.
+assert_status 0 lab_run box info one
+BOX_FAULT=new.disk assert_status 1 hollow_new two
+assert_contains "$err" 'fault injected'
+
+# It waits for one that ends in time.
+(sleep 2 && kill -TERM "$pid") &
+assert_status 0 lab_run box rm --force one
+assert_equal 'one: removed' "$out"
+wait "$pid" || true
+hollow_nothing_left 'rm that had to wait'
