@@ -5,6 +5,9 @@
 #include "cli/complete.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "images/inventory.h"
+#include "images/template.h"
+#include "vmm/pool.h"
 
 static const char bash_script[] =
 	"# bash completion for box; for ~/.bashrc: source <(box completion bash)\n"
@@ -116,9 +119,44 @@ static void append_boxes(struct session *s, enum word kind, const char *before, 
 	}
 }
 
+static void append_templates(struct str *into)
+{
+	_cleanup_texts_ struct text_vec names = VEC_INIT;
+	struct error ignored = { 0 };
+
+	if (template_names(&names, &ignored) < 0)
+		return;
+	vec_foreach(char *, name, &names)
+		str_printf(into, "%s\n", *name);
+}
+
+/* Golden images by their volumes: no manifest is read for a completion. */
+static void append_images(struct session *s, struct str *into)
+{
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
+	struct error ignored = { 0 };
+
+	if (session_virt(s, &ignored))
+		pool = pool_open(s->conn, &ignored);
+	if (!pool || pool_list(pool, &volumes, &ignored) < 0)
+		return;
+	for (int i = 0; i < volumes.len; i++) {
+		const char *name = virStorageVolGetName(volumes.items[i]);
+
+		if (name && image_part(name) == PART_GOLDEN)
+			str_printf(into, "%.*s\n", (int)(strlen(name) - strlen(".qcow2")), name);
+	}
+}
+
 /* A host that does not answer has no names to offer: completion is silent. */
 static void host_words(enum word kind, const char *before, struct str *into, void *data)
 {
+	/* "box image mint" takes templates, the other actions take images or templates. */
+	if (kind == WORD_TEMPLATE || kind == WORD_IMAGE)
+		append_templates(into);
+	if (kind == WORD_IMAGE && !str_equal(before, "mint"))
+		append_images(data, into);
 	if (kind == WORD_BOX || kind == WORD_BOX_OR_LABEL || kind == WORD_LABEL)
 		append_boxes(data, kind, before, into);
 }

@@ -10,7 +10,7 @@
 static const char group_boxes[] = "Boxes";
 static const char group_inside[] = "Inside a box";
 static const char group_snapshots[] = "Snapshots and clones";
-static const char group_images[] UNUSED = "Templates and images";
+static const char group_images[] = "Templates and images";
 static const char group_host[] = "Host";
 static const char group_about[] = "About";
 
@@ -181,24 +181,6 @@ const struct command commands[] = {
 		.run = cmd_tmux,
 	},
 	{
-		.name = "setup-host",
-		.group = group_host,
-		.args = "",
-		.summary = "make this machine a host for boxes",
-		.needs = NEED_ROOT,
-		.run = cmd_setup_host,
-	},
-	{
-		.name = "teardown-host",
-		.group = group_host,
-		.args = "",
-		.summary = "take everything of box off this machine",
-		.confirm = "take network, rules and images of box off this machine",
-		.needs = NEED_ROOT | CONFIRM,
-		.options = &cmd_teardown_host_options,
-		.run = cmd_teardown_host,
-	},
-	{
 		.name = "snapshot",
 		.group = group_snapshots,
 		.args = "BOX [LABEL]",
@@ -221,6 +203,45 @@ const struct command commands[] = {
 		.needs = NEED_BOX | CONFIRM,
 		.complete = { WORD_BOX, WORD_LABEL },
 		.run = cmd_restore,
+	},
+	{
+		.name = "templates",
+		.group = group_images,
+		.args = "",
+		.summary = "what boxes can be made of, a line each",
+		.needs = TAKES_JSON,
+		.run = cmd_templates,
+	},
+	{
+		.name = "image",
+		.group = group_images,
+		.args = "mint|list|info|verify|prune|rm [ARG...]",
+		.summary = "make, list, check and remove golden images",
+		.min_args = 1,
+		.max_args = ARGS_ANY,
+		.needs = TAKES_JSON | TAKES_FORCE,
+		.complete = { WORD_ACTION, WORD_IMAGE },
+		.actions = cmd_image_actions,
+		.options = &cmd_image_options,
+		.run = cmd_image,
+	},
+	{
+		.name = "setup-host",
+		.group = group_host,
+		.args = "",
+		.summary = "make this machine a host for boxes",
+		.needs = NEED_ROOT,
+		.run = cmd_setup_host,
+	},
+	{
+		.name = "teardown-host",
+		.group = group_host,
+		.args = "",
+		.summary = "take everything of box off this machine",
+		.confirm = "take network, rules and images of box off this machine",
+		.needs = NEED_ROOT | CONFIRM,
+		.options = &cmd_teardown_host_options,
+		.run = cmd_teardown_host,
 	},
 	{
 		.name = "doctor",

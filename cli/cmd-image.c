@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* box image ACTION: golden images. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/image.h"
+#include "cli/mint.h"
+#include "cli/output.h"
+#include "images/recipe.h"
+#include "images/template.h"
+
+static const struct option_row rows[] = {
+	{
+		.name = "refresh",
+		.help = "mint: make it anew, with the packages that there are today",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct image_options, refresh),
+	},
+	{
+		.name = "offline",
+		.help = "mint: fetch nothing; fail if something is not in the cache",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct image_options, offline),
+	},
+	{
+		.name = "compress",
+		.help = "mint: take longer, make smaller volumes",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct image_options, compress),
+	},
+	{
+		.name = "sbom",
+		.help = "info: print the software bill of materials as SPDX",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct image_options, sbom),
+	},
+	{
+		.name = "dry-run",
+		.help = "prune: say what would go, and remove nothing",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct image_options, dry_run),
+	},
+};
+const struct option_table cmd_image_options = OPTION_TABLE(struct image_options, rows);
+
+static const struct action {
+	const char *name;
+	const char *args;
+	size_t min_args, max_args;
+	int (*run)(struct image_work *work, struct error *err);
+} actions[] = {
+	{ "mint", "TEMPLATE...", 1, ARGS_ANY, image_mint },
+	{ "list", "", 0, 0, image_list },
+	{ "info", "IMAGE", 1, 1, image_info },
+	{ "verify", "[IMAGE...]", 0, ARGS_ANY, image_verify },
+	{ "prune", "", 0, 0, image_prune },
+	{ "rm", "IMAGE...", 1, ARGS_ANY, image_rm },
+};
+const char *const cmd_image_actions[] = { "mint", "list", "info", "verify", "prune", "rm", NULL };
+
+void image_work_done(struct image_work *work)
+{
+	image_store_done(&work->store);
+	if (work->pool)
+		(void)virStoragePoolFree(work->pool);
+	work->pool = NULL;
+}
+
+int image_work_read(struct image_work *work, struct error *err)
+{
+	image_store_done(&work->store);
+	return image_store_read(work->s->conn, work->pool, &work->store, err);
+}
+
+const struct manifest *image_named(
+	const struct image_work *work, const char *name, struct error *err)
+{
+	const struct inventory *view = &work->store.view;
+	const struct manifest *found = inventory_image(view, name, NULL);
+	_cleanup_str_ struct str shown = STR_INIT;
+
+	for (size_t i = 0; !found && i < view->manifest_count; i++) {
+		const char *volume = view->manifests[i].volume;
+		size_t len = strlen(name);
+
+		if (view->manifests[i].kind == MANIFEST_GOLDEN && str_starts(volume, name) &&
+			(!volume[len] || str_equal(volume + len, ".qcow2")))
+			found = &view->manifests[i];
+	}
+	if (found)
+		return found;
+	str_append_escaped(&shown, name, strlen(name), false);
+	error_set(
+		err, ERROR_NOT_FOUND, "no such image: '%s'; see: box image list", str_get(&shown));
+	return NULL;
+}
+
+bool image_current_name(const char *template, char name[VOLUME_NAME_MAX])
+{
+	_cleanup_template_ struct template t = { 0 };
+	struct error ignored = { 0 };
+	struct recipe recipe;
+
+	if (template_load(template, &t, &ignored) < 0 || t.shared ||
+		recipe_of(&t, &recipe, &ignored) < 0)
+		return false;
+	snprintf(name, VOLUME_NAME_MAX, "%s", recipe.golden_volume);
+	return true;
+}
+
+static const struct action *action_get(const char *name, struct error *err)
+{
+	_cleanup_str_ struct str shown = STR_INIT;
+	const char *near;
+
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+		if (str_equal(actions[i].name, name))
+			return &actions[i];
+	str_append_escaped(&shown, name, strlen(name), false);
+	error_set(err, ERROR_USAGE, "unknown action '%s' of box image", str_get(&shown));
+	near = str_nearest(name, cmd_image_actions, ARRAY_LEN(actions));
+	if (near)
+		error_hint(err, "; did you mean '%s'?", near);
+	return NULL;
+}
+
+int cmd_image(struct session *s, const struct call *call, struct error *err)
+{
+	const struct action *action = action_get(call->args[0], err);
+	_cleanup_image_work_ struct image_work work = {
+		.s = s,
+		.options = call->options,
+		.args = call->args + 1,
+		.count = call->count - 1,
+	};
+
+	if (!action)
+		return -1;
+	if (work.count < action->min_args || work.count > action->max_args)
+		return error_set(err, ERROR_USAGE, "%s: box image %s %s",
+			work.count < action->min_args ? "an argument is missing"
+						      : "there are too many arguments",
+			action->name, action->args);
+	if (!session_virt(s, err))
+		return -1;
+	work.pool = pool_open(s->conn, err);
+	if (!work.pool || image_work_read(&work, err) < 0)
+		return -1;
+	return action->run(&work, err);
+}
+
+/* ---- mint ---- */
+
+static int tell(struct image_work *work, const char *template, const char *volume, bool changed,
+	struct error *err)
+{
+	json_t *o;
+
+	if (!work->s->global.json)
+		return output_line(
+			err, "%s: %s%s", template, volume, changed ? "" : " (was there)");
+	o = json_object();
+	if (json_set_u64(o, "schema", 1, err) < 0 ||
+		json_set_text(o, "template", template, err) < 0 ||
+		json_set_text(o, "image", volume, err) < 0 ||
+		json_set_bool(o, "changed", changed, err) < 0) {
+		json_decref(o);
+		return -1;
+	}
+	return mint_event(work->s, "done", o, err);
+}
+
+static int upload(struct image_work *work, const struct mint_outcome *made, size_t *ret_count,
+	struct error *err)
+{
+	const struct steps_observer observer = mint_observer(work->s);
+	const struct image_upload upload = {
+		.files = made->files,
+		.count = made->count,
+		.observer = &observer,
+		.progress = mint_progress,
+		.data = work->s,
+	};
+
+	return image_upload(work->pool, &upload, ret_count, err);
+}
+
+/* What a refreshed image takes the place of; nothing may stand on it. */
+static int plan_replacement(struct image_work *work, const struct recipe *recipe,
+	struct inventory_plan *plan, struct error *err)
+{
+	if (!work->options->refresh || !inventory_find(&work->store.view, recipe->golden_volume))
+		return 0;
+	return inventory_remove(&work->store.view, recipe->golden_volume, plan, err);
+}
+
+static int mint_one(struct image_work *work, const char *name, struct error *err)
+{
+	_cleanup_template_ struct template t = { 0 };
+	_cleanup_mint_outcome_ struct mint_outcome made = { 0 };
+	_cleanup_(inventory_plan_done) struct inventory_plan old = VEC_INIT;
+	const struct mint_request request = { name, work->options->refresh, work->options->offline,
+		work->options->compress };
+	const struct steps_observer observer = mint_observer(work->s);
+	struct recipe recipe;
+	size_t count = 0;
+
+	if (template_load(name, &t, err) < 0)
+		return -1;
+	if (t.shared)
+		return error_set(err, ERROR_USAGE,
+			"template '%s' is for others to stand on; no image is made of it", name);
+	if (recipe_of(&t, &recipe, err) < 0 || plan_replacement(work, &recipe, &old, err) < 0)
+		return -1;
+	if (!request.refresh && inventory_image(&work->store.view, name, recipe.golden))
+		return tell(work, name, recipe.golden_volume, false, err);
+	if (mint_template(work->s, &request, &made, err) < 0 ||
+		image_delete(work->pool, &old, &observer, err) < 0 ||
+		upload(work, &made, &count, err) < 0 || image_work_read(work, err) < 0)
+		return -1;
+	/* Read back: only what is whole in the pool was minted. */
+	if (!inventory_image(&work->store.view, name, recipe.golden))
+		return error_set(err, ERROR_FAILED,
+			"the image of '%s' was uploaded, and is not whole in the storage pool",
+			name);
+	return tell(work, name, recipe.golden_volume, count > 0, err);
+}
+
+int image_mint(struct image_work *work, struct error *err)
+{
+	for (size_t i = 0; i < work->count; i++)
+		if (mint_one(work, work->args[i], err) < 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* box image verify, box image prune, box image rm. */
+#include <string.h>
+
+#include "base/parse.h"
+#include "cli/image.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "images/template.h"
+
+/* ---- verify ---- */
+
+static void show_bytes(uint64_t done, uint64_t total, void *data)
+{
+	struct session *s = data;
+
+	progress_bytes(&s->progress, done, total);
+}
+
+/* A line for one volume; *bad counts those that are not as their manifest says. */
+static int verify_volume(
+	struct image_work *work, const struct manifest *m, size_t *bad, struct error *err)
+{
+	struct session *s = work->s;
+	char hex[DIGEST_HEX];
+	int ret;
+
+	if (interrupt_check(err) < 0)
+		return -1;
+	if (!inventory_find(&work->store.view, m->volume)) {
+		++*bad;
+		return output_line(err, "BROKEN  %s: it is not there", m->volume);
+	}
+	progress_begin(&s->progress, "image", "verify", m->volume);
+	ret = image_digest(work->pool, m->volume, show_bytes, s, hex, err);
+	progress_end(&s->progress);
+	if (ret < 0)
+		return -1;
+	if (str_equal(hex, m->sha256))
+		return output_line(err, "OK      %s", m->volume);
+	++*bad;
+	return output_line(err, "BROKEN  %s: its content is not what was minted", m->volume);
+}
+
+static bool is_asked_for(
+	const struct manifest *m, const struct manifest *const *chosen, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (m == chosen[i] || str_equal(m->volume, chosen[i]->backing))
+			return true;
+	return count == 0;
+}
+
+int image_verify(struct image_work *work, struct error *err)
+{
+	_cleanup_free_ const struct manifest **chosen = calloc(work->count + 1, sizeof(*chosen));
+	size_t bad = 0;
+
+	if (!chosen)
+		return error_oom(err);
+	for (size_t i = 0; i < work->count; i++) {
+		chosen[i] = image_named(work, work->args[i], err);
+		if (!chosen[i])
+			return -1;
+	}
+	for (size_t i = 0; i < work->store.view.manifest_count; i++) {
+		const struct manifest *m = &work->store.manifests[i];
+
+		if (is_asked_for(m, chosen, work->count) && verify_volume(work, m, &bad, err) < 0)
+			return -1;
+	}
+	work->s->status = bad ? 1 : 0;
+	return 0;
+}
+
+/* ---- what goes ---- */
+
+static uint64_t plan_bytes(const struct inventory_plan *plan)
+{
+	uint64_t bytes = 0;
+
+	vec_foreach(struct inventory_step, step, plan)
+		bytes += step->bytes;
+	return bytes;
+}
+
+static int plan_print(const struct inventory_plan *plan, const char *verb, struct error *err)
+{
+	char size[32];
+
+	vec_foreach(struct inventory_step, step, plan)
+		if (output_line(err, "%s %s (%s)", verb, step->volume,
+			    format_size(step->bytes, size, sizeof(size))) < 0)
+			return -1;
+	return 0;
+}
+
+/* Ask, remove, and say what went. */
+static int plan_carry_out(
+	struct image_work *work, const struct inventory_plan *plan, struct error *err)
+{
+	_cleanup_str_ struct str act = STR_INIT;
+	char size[32];
+
+	format_size(plan_bytes(plan), size, sizeof(size));
+	str_printf(&act, "remove %zu volumes of images (%s)", plan->len, size);
+	if (str_ok(&act, err) < 0 || session_confirm(work->s, str_get(&act), err) < 0 ||
+		image_delete(work->pool, plan, &work->s->observer, err) < 0)
+		return -1;
+	return plan_print(plan, "removed", err);
+}
+
+/* The golden volumes of all templates' present recipes: they stay, used or not. */
+static int current_names(struct text_vec *ret, struct error *err)
+{
+	_cleanup_texts_ struct text_vec templates = VEC_INIT;
+	char name[VOLUME_NAME_MAX];
+
+	if (template_names(&templates, err) < 0)
+		return -1;
+	vec_foreach(char *, template, &templates)
+		if (image_current_name(*template, name) && text_vec_add(ret, name, err) < 0)
+			return -1;
+	return 0;
+}
+
+int image_prune(struct image_work *work, struct error *err)
+{
+	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
+	_cleanup_texts_ struct text_vec keep = VEC_INIT;
+	struct inventory_wish wish = { .young = image_is_young, .data = work->pool };
+
+	if (current_names(&keep, err) < 0)
+		return -1;
+	wish.keep = (const char *const *)keep.items;
+	wish.keep_count = keep.len;
+	if (inventory_prune(&work->store.view, &wish, &plan, err) < 0)
+		return -1;
+	if (!plan.len) {
+		session_note(work->s, "there is nothing to remove");
+		return 0;
+	}
+	if (work->options->dry_run)
+		return plan_print(&plan, "would remove", err);
+	if (!work->s->global.force && work->s->in_tty &&
+		plan_print(&plan, "to be removed:", err) < 0)
+		return -1;
+	return plan_carry_out(work, &plan, err);
+}
+
+int image_rm(struct image_work *work, struct error *err)
+{
+	for (size_t i = 0; i < work->count; i++) {
+		_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
+		const struct manifest *m = image_named(work, work->args[i], err);
+
+		if (!m || inventory_remove(&work->store.view, m->volume, &plan, err) < 0 ||
+			plan_carry_out(work, &plan, err) < 0 || image_work_read(work, err) < 0)
+			return -1;
+	}
+	return 0;
+}

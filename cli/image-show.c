@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* box image list, box image info. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/parse.h"
+#include "cli/image.h"
+#include "cli/output.h"
+
+/* A volume's name without its ending: what people type. */
+static void short_name(const char *volume, char name[VOLUME_NAME_MAX])
+{
+	size_t len = strlen(volume), end = strlen(".qcow2");
+
+	if (len > end && str_equal(volume + len - end, ".qcow2"))
+		len -= end;
+	len = MIN(len, (size_t)VOLUME_NAME_MAX - 1);
+	memcpy(name, volume, len);
+	name[len] = '\0';
+}
+
+/* "current": of the template's present recipe; "outdated"; "incomplete"; "foreign": no such template here. */
+static const char *state_of(const struct image_work *work, const struct manifest *m)
+{
+	const struct inventory *view = &work->store.view;
+	char current[VOLUME_NAME_MAX];
+
+	if (!inventory_find(view, m->volume) || !inventory_find(view, m->backing) ||
+		!inventory_find(view, m->seed))
+		return "incomplete";
+	if (!image_current_name(m->template, current))
+		return "foreign";
+	return str_equal(current, m->volume) ? "current" : "outdated";
+}
+
+/* Bytes that the volume takes in the pool. */
+static uint64_t bytes_of(const struct image_work *work, const char *volume)
+{
+	const struct inventory_volume *v = inventory_find(&work->store.view, volume);
+
+	return v ? v->bytes : 0;
+}
+
+static void list_row(const struct image_work *work, const struct manifest *m, struct table *table)
+{
+	char name[VOLUME_NAME_MAX], size[32];
+
+	short_name(m->volume, name);
+	table_cell(table, name);
+	table_cell(table, m->template);
+	table_cell(table, m->release);
+	table_cell(table, format_size(bytes_of(work, m->volume), size, sizeof(size)));
+	table_cell(table, format_size(bytes_of(work, m->backing), size, sizeof(size)));
+	table_cellf(table, "%zu", inventory_users(&work->store.view, m->volume));
+	table_cell(table, m->created);
+	table_cell(table, state_of(work, m));
+}
+
+static int list_table(const struct image_work *work, size_t count, struct error *err)
+{
+	static const char *const headings[] = { "IMAGE", "TEMPLATE", "RELEASE", "SIZE", "BASE",
+		"USERS", "CREATED", "STATE" };
+	_cleanup_(table_done) struct table table = TABLE_INIT(headings);
+
+	if (!count) {
+		session_note(work->s, "no images yet; make one: box image mint blank");
+		return 0;
+	}
+	for (size_t i = 0; i < work->store.view.manifest_count; i++)
+		if (work->store.manifests[i].kind == MANIFEST_GOLDEN)
+			list_row(work, &work->store.manifests[i], &table);
+	return output_table(&table, err);
+}
+
+static int fill_json(
+	const struct image_work *work, const struct manifest *m, json_t *o, struct error *err)
+{
+	char name[VOLUME_NAME_MAX];
+
+	short_name(m->volume, name);
+	if (json_set_text(o, "name", name, err) < 0 ||
+		json_set_text(o, "template", m->template, err) < 0 ||
+		json_set_text(o, "release", m->release, err) < 0 ||
+		json_set_text(o, "user", m->user, err) < 0 ||
+		json_set_text(o, "state", state_of(work, m), err) < 0 ||
+		json_set_text(o, "created", m->created, err) < 0 ||
+		json_set_text(o, "volume", m->volume, err) < 0 ||
+		json_set_text(o, "sha256", m->sha256, err) < 0 ||
+		json_set_text(o, "backing", m->backing, err) < 0 ||
+		json_set_text(o, "seed", m->seed, err) < 0 ||
+		json_set_text(o, "recipe", m->recipe, err) < 0 ||
+		json_set_text(o, "source", m->source, err) < 0 ||
+		json_set_text(o, "agent", m->agent, err) < 0 ||
+		json_set_text(o, "tool", m->tool, err) < 0)
+		return -1;
+	if (json_set_u64(o, "bytes", bytes_of(work, m->volume), err) < 0 ||
+		json_set_u64(o, "base_bytes", bytes_of(work, m->backing), err) < 0 ||
+		json_set_u64(o, "virtual_bytes", m->virtual_bytes, err) < 0)
+		return -1;
+	return json_set_u64(o, "users", inventory_users(&work->store.view, m->volume), err);
+}
+
+static int list_json(const struct image_work *work, struct error *err)
+{
+	_cleanup_json_ json_t *list = json_array();
+
+	for (size_t i = 0; i < work->store.view.manifest_count; i++) {
+		json_t *o;
+
+		if (work->store.manifests[i].kind != MANIFEST_GOLDEN)
+			continue;
+		o = json_object();
+		if (json_add_new(list, o, err) < 0 ||
+			fill_json(work, &work->store.manifests[i], o, err) < 0)
+			return -1;
+	}
+	return output_listing(1, "images", TAKE(list), err);
+}
+
+int image_list(struct image_work *work, struct error *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < work->store.view.manifest_count; i++)
+		count += work->store.manifests[i].kind == MANIFEST_GOLDEN;
+	if (work->store.unreadable)
+		session_warn(work->s,
+			"%zu manifests cannot be read: damaged, or of a newer version",
+			work->store.unreadable);
+	return work->s->global.json ? list_json(work, err) : list_table(work, count, err);
+}
+
+/* ---- info ---- */
+
+static void row(struct str *out, const char *label, const char *value)
+{
+	if (value && *value)
+		str_printf(out, "%-11s %s\n", label, value);
+}
+
+static const struct manifest *base_of(const struct image_work *work, const struct manifest *m)
+{
+	for (size_t i = 0; i < work->store.view.manifest_count; i++)
+		if (str_equal(work->store.manifests[i].volume, m->backing))
+			return &work->store.manifests[i];
+	return NULL;
+}
+
+static void info_text(const struct image_work *work, const struct manifest *m, struct str *out)
+{
+	const struct manifest *base = base_of(work, m);
+	char name[VOLUME_NAME_MAX], size[32];
+
+	short_name(m->volume, name);
+	row(out, "IMAGE", name);
+	row(out, "STATE", state_of(work, m));
+	row(out, "TEMPLATE", m->template);
+	row(out, "USER", m->user);
+	row(out, "RELEASE", m->release);
+	row(out, "CREATED", m->created);
+	row(out, "SIZE", format_size(bytes_of(work, m->volume), size, sizeof(size)));
+	row(out, "DISK", format_size(m->virtual_bytes, size, sizeof(size)));
+	str_printf(out, "%-11s %zu\n", "USERS", inventory_users(&work->store.view, m->volume));
+	row(out, "SHA256", m->sha256);
+	row(out, "BASE", m->backing);
+	row(out, "BASE SIZE", format_size(bytes_of(work, m->backing), size, sizeof(size)));
+	row(out, "SEED", m->seed);
+	row(out, "SOURCE", base ? base->source : m->source);
+	row(out, "SIGNER", base ? base->signer : m->signer);
+	row(out, "RECIPE", m->recipe);
+	row(out, "AGENT", m->agent);
+	row(out, "MADE BY", m->tool);
+	str_printf(out, "%-11s %zu of its own, %zu of its base\n", "PACKAGES", m->packages.len,
+		base ? base->packages.len : 0);
+}
+
+static int info_json(const struct image_work *work, const struct manifest *m, struct error *err)
+{
+	_cleanup_json_ json_t *o = json_object();
+	json_t *list = json_array();
+
+	if (json_set_new(o, "packages", list, err) < 0 || json_set_u64(o, "schema", 1, err) < 0 ||
+		fill_json(work, m, o, err) < 0)
+		return -1;
+	vec_foreach(struct manifest_package, p, &m->packages) {
+		json_t *item = json_object();
+
+		if (json_add_new(list, item, err) < 0 ||
+			json_set_text(item, "name", p->name, err) < 0 ||
+			json_set_text(item, "version", p->version, err) < 0 ||
+			json_set_text(item, "from", p->from, err) < 0)
+			return -1;
+	}
+	return output_json(o, err);
+}
+
+static int info_sbom(const struct image_work *work, const struct manifest *m, struct error *err)
+{
+	const struct manifest *all[2] = { m, base_of(work, m) };
+	_cleanup_str_ struct str text = STR_INIT;
+
+	if (manifest_sbom(all, all[1] ? 2 : 1, &text, err) < 0)
+		return -1;
+	return output_str(&text, err);
+}
+
+int image_info(struct image_work *work, struct error *err)
+{
+	const struct manifest *m = image_named(work, work->args[0], err);
+	_cleanup_str_ struct str text = STR_INIT;
+
+	if (!m)
+		return -1;
+	if (work->options->sbom)
+		return info_sbom(work, m, err);
+	if (work->s->global.json)
+		return info_json(work, m, err);
+	info_text(work, m, &text);
+	return output_str(&text, err);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the actions of "box image" share: cmd-image.c dispatches, image-show.c and image-change.c act. */
+#ifndef CLI_IMAGE_H
+#define CLI_IMAGE_H
+
+#include "cli/session.h"
+#include "vmm/image-store.h"
+
+struct image_options {
+	bool refresh, offline, compress; /* mint */
+	bool dry_run; /* prune */
+	bool sbom; /* info */
+};
+
+/* An action's state: the pool is open and its images are read. */
+struct image_work {
+	struct session *s;
+	const struct image_options *options;
+	const char *const *args; /* behind the action's word */
+	size_t count;
+	virStoragePoolPtr pool; /* owned */
+	struct image_store store; /* owned */
+};
+void image_work_done(struct image_work *work);
+#define _cleanup_image_work_ _cleanup_(image_work_done)
+
+/* Read the images (again). */
+int image_work_read(struct image_work *work, struct error *err) MUST_CHECK;
+
+/*
+ * The image that a person means: a template's newest one, or a volume's name with or without ".qcow2".
+ * ERROR_NOT_FOUND.
+ */
+const struct manifest *image_named(
+	const struct image_work *work, const char *name, struct error *err) MUST_CHECK;
+
+/* The golden volume of a template's present recipe into name; false when there is no such template. */
+bool image_current_name(const char *template, char name[VOLUME_NAME_MAX]);
+
+int image_list(struct image_work *work, struct error *err) MUST_CHECK;
+int image_info(struct image_work *work, struct error *err) MUST_CHECK;
+int image_verify(struct image_work *work, struct error *err) MUST_CHECK;
+int image_prune(struct image_work *work, struct error *err) MUST_CHECK;
+int image_rm(struct image_work *work, struct error *err) MUST_CHECK;
+int image_mint(struct image_work *work, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "vmm/image-store.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/xml.h"
+#include "images/recipe.h"
+#include "vmm/layer-read.h"
+
+void image_store_done(struct image_store *store)
+{
+	for (size_t i = 0; i < store->view.manifest_count; i++)
+		manifest_done(&store->manifests[i]);
+	free(store->manifests);
+	free(store->volumes);
+	layer_graph_done(&store->graph);
+	*store = (struct image_store){ 0 };
+}
+
+static const char *backing_name(const struct layer_graph *g, const struct layer *layer)
+{
+	return layer->backing < g->len ? g->layers[layer->backing].name : NULL;
+}
+
+/* Layers know who has them as a disk; of a seed, which is none, the domains are asked. */
+static int volume_in_use(
+	virConnectPtr conn, const struct layer *layer, bool *ret, struct error *err)
+{
+	int used;
+
+	*ret = layer->tops > 0 || layer->labels > 0;
+	if (*ret || image_part(layer->name) != PART_SEED)
+		return 0;
+	used = layer_path_used(conn, layer->path, "", err);
+	if (used < 0)
+		return -1;
+	*ret = used > 0;
+	return 0;
+}
+
+static int read_volumes(virConnectPtr conn, struct image_store *store, struct error *err)
+{
+	const struct layer_graph *g = &store->graph;
+
+	store->volumes = calloc(g->len + 1, sizeof(*store->volumes));
+	if (!store->volumes)
+		return error_oom(err);
+	for (size_t i = 0; i < g->len; i++) {
+		struct inventory_volume *v = &store->volumes[i];
+
+		v->name = g->layers[i].name;
+		v->backing = backing_name(g, &g->layers[i]);
+		v->bytes = g->layers[i].allocation;
+		if (volume_in_use(conn, &g->layers[i], &v->in_use, err) < 0)
+			return -1;
+	}
+	store->view.volumes = store->volumes;
+	store->view.volume_count = g->len;
+	return 0;
+}
+
+static int read_manifest(
+	virStoragePoolPtr pool, const char *name, struct manifest *ret, struct error *err)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+
+	if (pool_read(pool, name, MANIFEST_BYTES_MAX, &text, err) < 0)
+		return -1;
+	return manifest_parse(str_get(&text), text.len, name, ret, err);
+}
+
+/* A manifest that went away meanwhile, or that says nothing to us, is no image. */
+static int read_manifests(virStoragePoolPtr pool, struct image_store *store, struct error *err)
+{
+	size_t count = 0;
+
+	store->manifests = calloc(store->view.volume_count + 1, sizeof(*store->manifests));
+	if (!store->manifests)
+		return error_oom(err);
+	for (size_t i = 0; i < store->view.volume_count; i++) {
+		struct error why = { 0 };
+
+		if (image_part(store->volumes[i].name) != PART_MANIFEST)
+			continue;
+		if (read_manifest(pool, store->volumes[i].name, &store->manifests[count], &why) ==
+			0) {
+			store->view.manifest_count = ++count;
+			continue;
+		}
+		if (why.kind != ERROR_NOT_FOUND && why.kind != ERROR_INVALID) {
+			*err = why;
+			return -1;
+		}
+		log_debug("%s", why.text);
+		store->unreadable++;
+	}
+	store->view.manifests = store->manifests;
+	return 0;
+}
+
+int image_store_read(
+	virConnectPtr conn, virStoragePoolPtr pool, struct image_store *ret, struct error *err)
+{
+	_cleanup_image_store_ struct image_store store = { 0 };
+
+	if (layer_graph_read(conn, pool, &store.graph, err) < 0)
+		return -1;
+	if (read_volumes(conn, &store, err) < 0 || read_manifests(pool, &store, err) < 0)
+		return -1;
+	*ret = store;
+	store = (struct image_store){ 0 };
+	return 0;
+}
+
+/* Seconds since the epoch of the volume's last change, on the host's clock: 1, 0 when not known, -1. */
+static int changed_at(virStoragePoolPtr pool, const char *name, uint64_t *ret, struct error *err)
+{
+	_cleanup_(virStorageVolFree_p) virStorageVolPtr volume = pool_volume(pool, name, err);
+	_cleanup_free_ char *text = NULL;
+	_cleanup_(xml_free_p) struct xml *x = NULL;
+	_cleanup_free_ char *when = NULL;
+	int found;
+
+	if (!volume)
+		return -1;
+	text = virStorageVolGetXMLDesc(volume, 0);
+	if (!text)
+		return error_virt(err, "cannot read about the volume '%s'", name);
+	x = xml_parse(text, strlen(text), "the volume's XML", err);
+	if (!x)
+		return -1;
+	/* "1700000000.123456789" */
+	found = xml_str(x, NULL, "/volume/target/timestamps/mtime", 64, &when, err);
+	if (found > 0)
+		*ret = strtoull(when, NULL, 10);
+	return found;
+}
+
+bool image_is_young(const char *volume, void *pool)
+{
+	struct error ignored = { 0 };
+	uint64_t when = 0, now = (uint64_t)time(NULL);
+
+	/* Unknown is taken as young: then it stays. A change in the future is another clock. */
+	if (changed_at(pool, volume, &when, &ignored) <= 0)
+		return ignored.kind != ERROR_NOT_FOUND;
+	return when + IMAGE_YOUNG_SECONDS > now;
+}
+
+struct deletion {
+	virStoragePoolPtr pool;
+	const struct inventory_plan *plan;
+	size_t next;
+};
+
+static int delete_next(void *ctx, struct error *err)
+{
+	struct deletion *d = ctx;
+
+	return pool_delete(d->pool, d->plan->items[d->next++].volume, err);
+}
+
+int image_delete(virStoragePoolPtr pool, const struct inventory_plan *plan,
+	const struct steps_observer *observer, struct error *err)
+{
+	static const struct step one = { "volume", "removing what nobody needs", delete_next,
+		NULL };
+	struct deletion d = { .pool = pool, .plan = plan };
+
+	/* One at a time, since each leaves whole images: nothing is to be undone. */
+	while (d.next < plan->len)
+		if (steps_run("image-delete", &one, 1, &d, observer, err) < 0)
+			return -1;
+	return 0;
+}
