@@ -83,13 +83,17 @@ static int check_name(virConnectPtr conn, const char *name, struct error *err)
 	return 0;
 }
 
+/* What a name of our choice begins with. */
+static const char *named_after(const struct new_request *request)
+{
+	return request->clone ? request->clone->hold.box.name : request->image->template;
+}
+
 static int plan_name(virConnectPtr conn, const struct new_request *request, char name[BOX_NAME_MAX],
 	struct error *err)
 {
 	if (!request->name)
-		return choose_name(conn,
-			request->clone ? request->clone->hold.box.name : request->image->template,
-			name, err);
+		return choose_name(conn, named_after(request), name, err);
 	if (check_name(conn, request->name, err) < 0)
 		return -1;
 	snprintf(name, BOX_NAME_MAX, "%s", request->name);
@@ -274,7 +278,7 @@ static int do_define(void *ctx, struct error *err)
 	done = define_once(m, err);
 	/* a name of our choice that somebody else has taken since: the next one */
 	for (int i = 0; done == 0 && !m->request->name && i < NAME_TRIES; i++) {
-		if (choose_name(m->conn, m->request->image->template, m->name, err) < 0)
+		if (choose_name(m->conn, named_after(m->request), m->name, err) < 0)
 			return -1;
 		done = define_once(m, err);
 	}
