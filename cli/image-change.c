@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* box image verify, box image prune, box image rm. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
@@ -22,7 +23,7 @@ static int verify_volume(
 	struct image_work *work, const struct manifest *m, size_t *bad, struct error *err)
 {
 	struct session *s = work->s;
-	char hex[DIGEST_HEX];
+	char hex[DIGEST_HEX], doing[PROGRESS_TEXT_MAX];
 	int ret;
 
 	if (interrupt_check(err) < 0)
@@ -31,7 +32,8 @@ static int verify_volume(
 		++*bad;
 		return output_line(err, "BROKEN  %s: it is not there", m->volume);
 	}
-	progress_begin(&s->progress, "image", "verify", m->volume);
+	snprintf(doing, sizeof(doing), "reading %s", m->volume);
+	progress_begin(&s->progress, "image", "verify", doing);
 	ret = image_digest(work->pool, m->volume, show_bytes, s, hex, err);
 	progress_end(&s->progress);
 	if (ret < 0)

@@ -16,6 +16,7 @@ void image_store_done(struct image_store *store)
 	free(store->manifests);
 	free(store->volumes);
 	layer_graph_done(&store->graph);
+	virt_volumes_done(&store->others);
 	*store = (struct image_store){ 0 };
 }
 
@@ -24,40 +25,68 @@ static const char *backing_name(const struct layer_graph *g, const struct layer 
 	return layer->backing < g->len ? g->layers[layer->backing].name : NULL;
 }
 
-/* Layers know who has them as a disk; of a seed, which is none, the domains are asked. */
-static int volume_in_use(
-	virConnectPtr conn, const struct layer *layer, bool *ret, struct error *err)
-{
-	int used;
-
-	*ret = layer->tops > 0 || layer->labels > 0;
-	if (*ret || image_part(layer->name) != PART_SEED)
-		return 0;
-	used = layer_path_used(conn, layer->path, "", err);
-	if (used < 0)
-		return -1;
-	*ret = used > 0;
-	return 0;
-}
-
-static int read_volumes(virConnectPtr conn, struct image_store *store, struct error *err)
+static void add_layers(struct image_store *store)
 {
 	const struct layer_graph *g = &store->graph;
 
-	store->volumes = calloc(g->len + 1, sizeof(*store->volumes));
-	if (!store->volumes)
-		return error_oom(err);
-	for (size_t i = 0; i < g->len; i++) {
-		struct inventory_volume *v = &store->volumes[i];
+	for (size_t i = 0; i < g->len; i++)
+		store->volumes[store->view.volume_count++] = (struct inventory_volume){
+			.name = g->layers[i].name,
+			.backing = backing_name(g, &g->layers[i]),
+			.bytes = g->layers[i].allocation,
+			.in_use = g->layers[i].tops > 0 || g->layers[i].labels > 0,
+		};
+}
 
-		v->name = g->layers[i].name;
-		v->backing = backing_name(g, &g->layers[i]);
-		v->bytes = g->layers[i].allocation;
-		if (volume_in_use(conn, &g->layers[i], &v->in_use, err) < 0)
+/* A seed or a manifest. Of a seed the domains are asked who has it as a disk. */
+static int add_other(
+	virConnectPtr conn, struct image_store *store, virStorageVolPtr volume, struct error *err)
+{
+	const char *name = virStorageVolGetName(volume);
+	_cleanup_free_ char *path = NULL;
+	virStorageVolInfo info;
+	int used = 0;
+
+	if (virStorageVolGetInfo(volume, &info) < 0) {
+		if (virt_last_code() == VIR_ERR_NO_STORAGE_VOL)
+			return 0; /* deleted since it was listed */
+		return error_virt(err, "cannot look at the volume '%s'", name);
+	}
+	if (image_part(name) == PART_SEED) {
+		path = virStorageVolGetPath(volume);
+		if (!path)
+			return error_virt(err, "cannot find the volume '%s'", name);
+		used = layer_path_used(conn, path, "", err);
+		if (used < 0)
 			return -1;
 	}
+	store->volumes[store->view.volume_count++] = (struct inventory_volume){
+		.name = name,
+		.bytes = info.allocation,
+		.in_use = used > 0,
+	};
+	return 0;
+}
+
+static int read_volumes(
+	virConnectPtr conn, virStoragePoolPtr pool, struct image_store *store, struct error *err)
+{
+	if (pool_list(pool, &store->others, err) < 0)
+		return -1;
+	store->volumes = calloc(
+		store->graph.len + (size_t)store->others.len + 1, sizeof(*store->volumes));
+	if (!store->volumes)
+		return error_oom(err);
 	store->view.volumes = store->volumes;
-	store->view.volume_count = g->len;
+	add_layers(store);
+	for (int i = 0; i < store->others.len; i++) {
+		enum image_part part = image_part(virStorageVolGetName(store->others.items[i]));
+
+		if (part != PART_SEED && part != PART_MANIFEST)
+			continue;
+		if (add_other(conn, store, store->others.items[i], err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -107,7 +136,7 @@ int image_store_read(
 
 	if (layer_graph_read(conn, pool, &store.graph, err) < 0)
 		return -1;
-	if (read_volumes(conn, &store, err) < 0 || read_manifests(pool, &store, err) < 0)
+	if (read_volumes(conn, pool, &store, err) < 0 || read_manifests(pool, &store, err) < 0)
 		return -1;
 	*ret = store;
 	store = (struct image_store){ 0 };

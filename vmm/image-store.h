@@ -16,7 +16,9 @@
 
 struct image_store {
 	struct inventory view; /* the arrays below; what inventory.h's functions take */
-	struct layer_graph graph; /* owned: the texts */
+	struct layer_graph graph; /* owned: the layers, whose names are lent to volumes */
+	struct virt_volumes
+		others; /* owned: all volumes; names of those that are no layers are lent */
 	struct inventory_volume *volumes; /* owned */
 	struct manifest *manifests; /* owned, with what they own */
 	size_t unreadable; /* manifests that could not be read: newer, or damaged */
