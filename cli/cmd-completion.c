@@ -21,6 +21,7 @@ static const char bash_script[] =
 	"			compopt -o filenames 2>/dev/null\n"
 	"			mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
 	"		else\n"
+	"			[[ $line != *: ]] || compopt -o nospace 2>/dev/null\n"
 	"			COMPREPLY+=(\"${line%%$'\\t'*}\")\n"
 	"		fi\n"
 	"	done < <(\"${COMP_WORDS[0]}\" __complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"

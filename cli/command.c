@@ -159,6 +159,18 @@ const struct command commands[] = {
 		.run = cmd_exec,
 	},
 	{
+		.name = "cp",
+		.group = group_inside,
+		.args = "SRC DST",
+		.summary = "copy files into a box or out of it",
+		.min_args = 2,
+		.max_args = 2,
+		.needs = NEED_VIRT,
+		.complete = { WORD_BOX_PATH, WORD_BOX_PATH },
+		.options = &cmd_cp_options,
+		.run = cmd_cp,
+	},
+	{
 		.name = "root",
 		.group = group_inside,
 		.args = "BOX",

@@ -82,6 +82,8 @@ struct option_rules command_rules(const struct command *command);
 
 COMMAND_RUN(complete);
 COMMAND_RUN(completion);
+COMMAND_RUN(cp);
+extern const struct option_table cmd_cp_options;
 COMMAND_RUN(doctor);
 extern const struct option_table cmd_doctor_options;
 COMMAND_RUN(down);

@@ -52,8 +52,8 @@ static void offer_commands(const struct line *line)
 	}
 }
 
-/* Words that the host knows: boxes, labels, templates, images. */
-static void offer_asked(const struct line *line, enum word kind)
+/* Words that the host knows: boxes, labels, templates, images; behind each, after. */
+static void offer_asked(const struct line *line, enum word kind, const char *after)
 {
 	_cleanup_str_ struct str words = STR_INIT;
 	const char *at;
@@ -63,8 +63,11 @@ static void offer_asked(const struct line *line, enum word kind)
 	line->source->words(kind, line->first, &words, line->source->data);
 	for (at = str_get(&words); *at;) {
 		size_t len = strcspn(at, "\n");
+		_cleanup_str_ struct str word = STR_INIT;
 
-		offer_len(line, at, len, NULL);
+		str_append_len(&word, at, len);
+		str_append(&word, after);
+		offer(line, str_get(&word), NULL);
 		at += len + (at[len] == '\n');
 	}
 }
@@ -90,14 +93,18 @@ static void offer_word(const struct line *line, enum word kind)
 		break;
 	case WORD_BOX_OR_ALL:
 		offer(line, "all", "every box");
-		offer_asked(line, WORD_BOX);
+		offer_asked(line, WORD_BOX, "");
+		break;
+	case WORD_BOX_PATH:
+		str_append(line->into, ":file\n");
+		offer_asked(line, WORD_BOX, ":");
 		break;
 	case WORD_BOX:
 	case WORD_BOX_OR_LABEL:
 	case WORD_LABEL:
 	case WORD_TEMPLATE:
 	case WORD_IMAGE:
-		offer_asked(line, kind);
+		offer_asked(line, kind, "");
 		break;
 	}
 }
@@ -183,6 +190,11 @@ static void complete_line(struct line *line, const char *const *words, size_t co
 	for (size_t i = 1; i + 1 < count; i++) {
 		if (pending && str_equal(words[i], "=")) /* bash takes "--name=val" apart */
 			continue;
+		if (str_equal(words[i], ":")) { /* and "box:path", of which it completes the path */
+			if (++i + 1 >= count)
+				return;
+			continue;
+		}
 		if (pending) {
 			pending = NULL;
 		} else if (!dashes && str_equal(words[i], "--")) {

@@ -45,6 +45,7 @@ enum word {
 	WORD_NONE,
 	WORD_BOX,
 	WORD_BOX_OR_ALL,
+	WORD_BOX_PATH, /* BOX:PATH or a file */
 	WORD_BOX_OR_LABEL, /* for --from: BOX or BOX/LABEL */
 	WORD_LABEL, /* of the box named before */
 	WORD_TEMPLATE,

@@ -169,9 +169,8 @@ static int confirm_row(struct session *s, const struct call *call, struct error 
 	return session_confirm(s, str_get(&act), err);
 }
 
-static int need_state(struct session *s, struct error *err)
+static int need_state(struct session *s, unsigned needs, struct error *err)
 {
-	unsigned needs = s->command->needs;
 	const char *name = s->box.name;
 	enum box_state state;
 
@@ -192,14 +191,14 @@ static int need_state(struct session *s, struct error *err)
 		err, ERROR_BUSY, "box '%s' is stopped; start it: box start %s", name, name);
 }
 
-static int need_box(struct session *s, const char *name, struct error *err)
+int session_find_box(struct session *s, const char *name, unsigned needs, struct error *err)
 {
 	if (box_find(s->conn, name, &s->box, err) < 0) {
 		if (err->kind == ERROR_NOT_FOUND)
 			s->fault = FAULT_BOX_MISSING;
 		return -1;
 	}
-	return need_state(s, err);
+	return need_state(s, needs, err);
 }
 
 static int need_boxes(struct session *s, const struct call *call, struct error *err)
@@ -229,7 +228,7 @@ int session_prepare(struct session *s, const struct call *call, struct error *er
 			"'box %s' changes the host and must be run as root", s->command->name);
 	if ((needs & (NEED_VIRT | NEED_BOX | NEED_BOXES)) && !session_virt(s, err))
 		return -1;
-	if ((needs & NEED_BOX) && need_box(s, call->args[0], err) < 0)
+	if ((needs & NEED_BOX) && session_find_box(s, call->args[0], needs, err) < 0)
 		return -1;
 	if ((needs & NEED_BOXES) && need_boxes(s, call, err) < 0)
 		return -1;

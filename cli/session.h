@@ -36,6 +36,13 @@ void session_done(struct session *s);
 /* Meet the needs of the command's row, in the order of enum need, up to the question. */
 int session_prepare(struct session *s, const struct call *call, struct error *err) MUST_CHECK;
 
+/*
+ * For a command that learns from its words which box it needs: session->box is that one, in the state that
+ * needs (NEED_RUNNING, NEED_STOPPED or 0) says. The connection must be there.
+ */
+int session_find_box(
+	struct session *s, const char *name, unsigned needs, struct error *err) MUST_CHECK;
+
 /* The connection, lent; opened now if it is not. NULL with err. */
 virConnectPtr session_virt(struct session *s, struct error *err) MUST_CHECK;
 

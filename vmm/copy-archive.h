@@ -51,7 +51,8 @@ int copy_unpack(const struct copy_unpack *request, const struct copy_observer *o
 struct copy_pack {
 	const char
 		*path; /* a regular file or a folder; a link is followed here, and nowhere below */
-	bool plain; /* for readers that know neither pax headers nor sparse files */
+	/* For readers that know neither pax headers, sparse files nor how to put off modes of folders. */
+	bool plain;
 	int fd; /* lent; where the archive goes */
 };
 

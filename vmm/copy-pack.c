@@ -4,6 +4,9 @@
  * what is to be told: nothing of owners, attributes, access and change times leaves this machine. Hard
  * links are found by libarchive's resolver. The last member says that nothing is missing: a tar stream
  * that is cut off between two members looks whole to its reader.
+ *
+ * libarchive tells a folder long before what is in it. GNU tar puts off modes and times; other readers must
+ * not be shut out of a folder that they have yet to fill, so for them it stays open to its owner.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -250,6 +253,8 @@ static int pack_entry(struct pack *p, struct archive_entry *from, struct error *
 	verdict = describe(p, from, to, err);
 	if (verdict <= 0)
 		return verdict;
+	if (p->request->plain && archive_entry_filetype(to) == AE_IFDIR)
+		archive_entry_set_perm(to, archive_entry_perm(to) | 0700);
 	archive_entry_linkify(p->links, &to, &spare);
 	if (archive_write_header(p->out, to) < ARCHIVE_WARN)
 		return failed(p->out, "pack", archive_entry_pathname(from), err);

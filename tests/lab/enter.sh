@@ -33,7 +33,7 @@ kvm_runs() {
 # Helper programs live in several folders of the build tree; BOX_LIBEXEC is one folder.
 lab_libexec() {
 	local program
-	for program in cli/box-main net/box-hook mint/box-mint agent/box-agent probe/box-probe; do
+	for program in cli/box-main net/box-hook mint/box-mint agent/box-agent probe/box-probe vmm/box-copy; do
 		ln -sfn "$LAB_BUILD/$program" "$LAB_STATE/libexec/.new.$$"
 		mv -fT "$LAB_STATE/libexec/.new.$$" "$LAB_STATE/libexec/${program##*/}"
 	done
