@@ -11,6 +11,7 @@
 #include "mint/bootstrap.h"
 #include "mint/event.h"
 #include "mint/mint.h"
+#include "mint/node.h"
 #include "mint/tree.h"
 
 /* Room for what is installed; a box's own disk is larger and the file system grows into it. */
@@ -34,6 +35,9 @@ static int step_files(void *ctx, struct error *err)
 		return -1;
 	w = tree_open(path, err);
 	if (!w || tree_put_folder(w, guest, err) < 0)
+		return -1;
+	if (m->template->base && m->template->base->node &&
+		node_put(m, m->template->base->node, w, err) < 0)
 		return -1;
 	return tree_close(w, err);
 }
@@ -92,10 +96,6 @@ static int step_bootstrap(void *ctx, struct error *err)
 		.tar = tar,
 	};
 
-	if (m->offline)
-		return error_set(err, ERROR_UNREACHABLE,
-			"the base '%s' is not in the cache, and --offline was asked for",
-			m->recipe.base_volume);
 	if (!files || !image || !tar || all_packages(m, &packages, err) < 0 ||
 		add_commands(m, err) < 0 || make_disk(image, disk_bytes(m), err) < 0)
 		return -1;
@@ -181,6 +181,10 @@ int mint_base(struct mint *m, struct error *err)
 	there = m->refresh ? 0 : mint_look_up(m, m->recipe.base_volume, &m->base, err);
 	if (there)
 		return there < 0 ? -1 : 0;
+	if (m->offline)
+		return error_set(err, ERROR_UNREACHABLE,
+			"the base '%s' is not in the cache, and --offline was asked for",
+			m->recipe.base_volume);
 	if (cache_work_open(m->cache, &m->work, err) < 0)
 		return -1;
 	ret = steps_run("mint-base", steps, ARRAY_LEN(steps), m, &event_steps, err);

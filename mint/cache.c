@@ -129,6 +129,8 @@ int cache_work_open(const struct cache *c, struct cache_work *ret, struct error 
 			log_debug("%s", ignored.text);
 		return -1;
 	}
+	/* what we start holds the lock too: a folder in use by it is no leftover, even when we are dead */
+	(void)fcntl(fd, F_SETFD, 0);
 	ret->path = TAKE(path);
 	ret->lock = fd_take(&fd);
 	return 0;

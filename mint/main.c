@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* box-mint: see docs/man/box-mint.8.scd. Standard output is for programs (mint/event.h). */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,11 +78,38 @@ static int mint_all(const struct options *o, const struct cache *cache)
 	return 0;
 }
 
-/* All that was started has ended: nothing uses the work folder any more. */
-static void wait_for_all(void)
+/* End the processes whose parent is this one. Those that they leave become this one's, and are next. */
+static void kill_children(void)
 {
-	while (wait(NULL) > 0 || errno == EINTR)
-		;
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		_cleanup_free_ char *path = NULL;
+		_cleanup_str_ struct str text = STR_INIT;
+		struct error err = { 0 };
+		const char *after;
+		int parent = 0;
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid <= 1 || !(path = str_format(&err, "/proc/%d/stat", (int)pid)) ||
+			file_read(AT_FDCWD, path, 4096, &text, &err) < 0)
+			continue;
+		/* "PID (name) state parent": the name may hold anything but the last ")" */
+		after = strrchr(str_get(&text), ')');
+		if (after && sscanf(after, ") %*c %d", &parent) == 1 && parent == getpid())
+			(void)kill(pid, SIGKILL);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* Nothing that the mint started is left. Orphans come to this process, which is their subreaper. */
+static void end_all(void)
+{
+	do {
+		kill_children();
+	} while (wait(NULL) > 0 || errno == EINTR);
 }
 
 static volatile pid_t worker;
@@ -90,9 +121,23 @@ static void pass_on(int sig)
 }
 
 /*
- * The work is done in a child, so that this process can remove what it was making however it ends. What
- * the child started ends with it (base/run.h) and is waited for here.
+ * As root the bootstrap mounts /proc, /sys and /dev inside the tree: in a name space of the worker's, so
+ * that they are gone when it is, and nobody removes the work folder through them.
  */
+static int work(const struct options *o, const struct cache *cache)
+{
+	struct error err = { 0 };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getuid() == 0 && (unshare(CLONE_NEWNS) < 0 ||
+				     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)) {
+		error_errno(&err, errno, "cannot make a mount name space");
+		return fail(&err);
+	}
+	return mint_all(o, cache);
+}
+
+/* The work is done in a child, so that this process can clean up behind it however it ends. */
 static int supervise(const struct options *o, const struct cache *cache)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -106,15 +151,13 @@ static int supervise(const struct options *o, const struct cache *cache)
 		error_errno(&err, errno, "cannot start the mint");
 		return fail(&err);
 	}
-	if (worker == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-		exit(mint_all(o, cache));
-	}
+	if (worker == 0)
+		exit(work(o, cache));
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		(void)sigaction(signals[i], &action, NULL);
 	while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
 		;
-	wait_for_all();
+	end_all();
 	if (cache_sweep(cache, &err) < 0)
 		log_debug("%s", err.text);
 	if (WIFSIGNALED(status)) {
