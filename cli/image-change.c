@@ -23,7 +23,7 @@ static int verify_volume(
 	struct image_work *work, const struct manifest *m, size_t *bad, struct error *err)
 {
 	struct session *s = work->s;
-	char hex[DIGEST_HEX], doing[PROGRESS_TEXT_MAX];
+	char hex[DIGEST_HEX], doing[VOLUME_NAME_MAX + 16];
 	int ret;
 
 	if (interrupt_check(err) < 0)
