@@ -88,3 +88,9 @@ done
 want=$(grep -oE 'counter drop_[a-z0-9_]+' "$source_root"/tests/golden/rules/*.nft | grep -oE 'drop_[a-z0-9_]+' | sort -u)
 got=$(grep -oE 'drop_[a-z0-9_]+' "$man/box-isolation.7.scd" | sort -u)
 assert_equal "$want" "$got" 'box-isolation.7, counters'
+# box-template(5) has every key of a template and none that is not there.
+want=$(grep -oE '^	\{ "[a-z0-9]+", YML_' "$source_root/images/template-keys.c" | grep -oE '[a-z0-9]+"' | tr -d '"' | sort -u)
+got=$(awk '/^# KEYS/{on = 1; next} /^# /{on = 0} on' "$man/box-template.5.scd" | grep -E '^\*[a-z0-9]+\*' |
+	grep -oE '\*[a-z0-9]+\*' | tr -d '*' | sort -u)
+got=$(printf '%s\n' "$got" path text | sort -u) # of the mapping "context"
+assert_equal "$want" "$got" 'box-template.5, keys'
