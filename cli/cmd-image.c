@@ -73,6 +73,22 @@ int image_work_read(struct image_work *work, struct error *err)
 	return image_store_read(work->s->conn, work->pool, &work->store, err);
 }
 
+void image_work_suspend(struct image_work *work)
+{
+	image_work_done(work);
+	if (work->s->conn)
+		(void)virConnectClose(work->s->conn);
+	work->s->conn = NULL;
+}
+
+int image_work_resume(struct image_work *work, struct error *err)
+{
+	if (!session_virt(work->s, err))
+		return -1;
+	work->pool = pool_open(work->s->conn, err);
+	return work->pool ? image_work_read(work, err) : -1;
+}
+
 const struct manifest *image_named(
 	const struct image_work *work, const char *name, struct error *err)
 {
@@ -142,12 +158,7 @@ int cmd_image(struct session *s, const struct call *call, struct error *err)
 			work.count < action->min_args ? "an argument is missing"
 						      : "there are too many arguments",
 			action->name, action->args);
-	if (!session_virt(s, err))
-		return -1;
-	work.pool = pool_open(s->conn, err);
-	if (!work.pool || image_work_read(&work, err) < 0)
-		return -1;
-	return action->run(&work, err);
+	return image_work_resume(&work, err) < 0 ? -1 : action->run(&work, err);
 }
 
 /* ---- mint ---- */
@@ -186,23 +197,41 @@ static int upload(struct image_work *work, const struct mint_outcome *made, size
 	return image_upload(work->pool, &upload, ret_count, err);
 }
 
-/* What a refreshed image takes the place of; nothing may stand on it. */
-static int plan_replacement(struct image_work *work, const struct recipe *recipe,
-	struct inventory_plan *plan, struct error *err)
+/* A refreshed image takes the place of the one that is there, on which nothing may stand. */
+static int remove_old(
+	struct image_work *work, const struct recipe *recipe, bool really, struct error *err)
 {
+	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
+	const struct steps_observer observer = mint_observer(work->s);
+
 	if (!work->options->refresh || !inventory_find(&work->store.view, recipe->golden_volume))
 		return 0;
-	return inventory_remove(&work->store.view, recipe->golden_volume, plan, err);
+	if (inventory_remove(&work->store.view, recipe->golden_volume, &plan, err) < 0)
+		return -1;
+	return really ? image_delete(work->pool, &plan, &observer, err) : 0;
+}
+
+static int mint_and_upload(struct image_work *work, const char *name, const struct recipe *recipe,
+	size_t *ret_count, struct error *err)
+{
+	_cleanup_mint_outcome_ struct mint_outcome made = { 0 };
+	const struct mint_request request = {
+		.template = name,
+		.refresh = work->options->refresh,
+		.offline = work->options->offline,
+		.compress = work->options->compress,
+	};
+
+	image_work_suspend(work);
+	if (mint_template(work->s, &request, &made, err) < 0 || image_work_resume(work, err) < 0 ||
+		remove_old(work, recipe, true, err) < 0)
+		return -1;
+	return upload(work, &made, ret_count, err) < 0 ? -1 : image_work_read(work, err);
 }
 
 static int mint_one(struct image_work *work, const char *name, struct error *err)
 {
 	_cleanup_template_ struct template t = { 0 };
-	_cleanup_mint_outcome_ struct mint_outcome made = { 0 };
-	_cleanup_(inventory_plan_done) struct inventory_plan old = VEC_INIT;
-	const struct mint_request request = { name, work->options->refresh, work->options->offline,
-		work->options->compress };
-	const struct steps_observer observer = mint_observer(work->s);
 	struct recipe recipe;
 	size_t count = 0;
 
@@ -211,13 +240,12 @@ static int mint_one(struct image_work *work, const char *name, struct error *err
 	if (t.shared)
 		return error_set(err, ERROR_USAGE,
 			"template '%s' is for others to stand on; no image is made of it", name);
-	if (recipe_of(&t, &recipe, err) < 0 || plan_replacement(work, &recipe, &old, err) < 0)
+	/* Looked at before minutes are spent, and again when it is done. */
+	if (recipe_of(&t, &recipe, err) < 0 || remove_old(work, &recipe, false, err) < 0)
 		return -1;
-	if (!request.refresh && inventory_image(&work->store.view, name, recipe.golden))
+	if (!work->options->refresh && inventory_image(&work->store.view, name, recipe.golden))
 		return tell(work, name, recipe.golden_volume, false, err);
-	if (mint_template(work->s, &request, &made, err) < 0 ||
-		image_delete(work->pool, &old, &observer, err) < 0 ||
-		upload(work, &made, &count, err) < 0 || image_work_read(work, err) < 0)
+	if (mint_and_upload(work, name, &recipe, &count, err) < 0)
 		return -1;
 	/* Read back: only what is whole in the pool was minted. */
 	if (!inventory_image(&work->store.view, name, recipe.golden))

@@ -4,6 +4,7 @@
  * what can move the box off the isolation stack is warned of and done.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,6 +117,7 @@ int cmd_virsh(struct session *s, const struct call *call, struct error *err)
 		return -1;
 	warn(s, call->args[1]);
 	tell(s, &h);
+	(void)signal(SIGPIPE, SIG_DFL); /* which main ignores */
 	/* in our place: terminal, signals and exit status are virsh's own */
 	(void)execvp("virsh", (char *const *)h.argv);
 	return error_errno(err, errno, "cannot run virsh (package libvirt-clients)");

@@ -24,6 +24,13 @@ struct image_work {
 void image_work_done(struct image_work *work);
 #define _cleanup_image_work_ _cleanup_(image_work_done)
 
+/*
+ * Let go of the connection, and take a new one and read the images again. Nobody answers libvirtd's
+ * keep-alive while this process waits for something else for minutes, and then it hangs up.
+ */
+void image_work_suspend(struct image_work *work);
+int image_work_resume(struct image_work *work, struct error *err) MUST_CHECK;
+
 /* Read the images (again). */
 int image_work_read(struct image_work *work, struct error *err) MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The box program: find the command, sort its words, meet its needs, run it, tell how it ended. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -110,6 +111,8 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 
 	open_standard_descriptors();
+	/* A daemon that goes away in the middle of a command is an error with a text (cli/output.c). */
+	(void)signal(SIGPIPE, SIG_IGN);
 	log_debug_enable(debug && *debug && !str_equal(debug, "0"));
 	if (word[0] == '-')
 		error_set(

@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+/*
+ * SIGPIPE is ignored, for libvirt's sake. A reader of ours that went away ("box list | head") ends this
+ * program as it would end any other.
+ */
+static int write_all(const char *bytes, size_t len, struct error *err)
+{
+	while (len > 0) {
+		ssize_t n = write(STDOUT_FILENO, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EPIPE) {
+			(void)signal(SIGPIPE, SIG_DFL);
+			(void)raise(SIGPIPE);
+		}
+		if (n < 0)
+			return error_errno(err, errno, "cannot write standard output");
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
 
 int output_text(const char *text, struct error *err)
 {
-	return fd_write_all(STDOUT_FILENO, text, strlen(text), "standard output", err);
+	return write_all(text, strlen(text), err);
 }
 
 int output_str(const struct str *text, struct error *err)
 {
-	if (str_ok(text, err) < 0)
-		return -1;
-	return fd_write_all(STDOUT_FILENO, str_get(text), text->len, "standard output", err);
+	return str_ok(text, err) < 0 ? -1 : write_all(str_get(text), text->len, err);
 }
 
 int output_line(struct error *err, const char *fmt, ...)
