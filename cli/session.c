@@ -82,17 +82,30 @@ static void append_answer(struct session *s, struct str *into)
 	}
 }
 
+/* A byte from standard input; libvirt's daemon is kept content while a person thinks. */
+static ssize_t tended_read(struct session *s, char *c, struct error *err)
+{
+	ssize_t got;
+
+	if (s->conn && virt_wait_readable(s->conn, STDIN_FILENO, UINT64_MAX, err) < 0)
+		return -1;
+	got = read(STDIN_FILENO, c, 1);
+	if (got < 0)
+		error_errno(err, errno, "cannot read the answer");
+	return got;
+}
+
 /* A line from standard input, without reading past it. 0 at end of input, else 1. */
-static int read_answer(char *buf, size_t len, struct error *err)
+static int read_answer(struct session *s, char *buf, size_t len, struct error *err)
 {
 	size_t n = 0;
 	char c = '\0';
 
 	while (c != '\n') {
-		ssize_t got = read(STDIN_FILENO, &c, 1);
+		ssize_t got = tended_read(s, &c, err);
 
 		if (got < 0)
-			return error_errno(err, errno, "cannot read the answer");
+			return -1;
 		if (got == 0)
 			return 0;
 		if (c != '\n' && n < len - 1)
@@ -132,7 +145,7 @@ int session_confirm(struct session *s, const char *act, struct error *err)
 	str_printf(&text, "box: %s? this cannot be undone. [y/N] ", act);
 	progress_pause(&s->progress);
 	(void)!write(STDERR_FILENO, str_get(&text), text.len);
-	got = read_answer(answer, sizeof(answer), err);
+	got = read_answer(s, answer, sizeof(answer), err);
 	if (got == 0)
 		(void)!write(STDERR_FILENO, "\n", 1);
 	progress_resume(&s->progress);

@@ -234,3 +234,26 @@ int virt_wait(virConnectPtr conn, const bool *done, uint64_t deadline_ms, struct
 		return -1;
 	return *done ? 1 : 0;
 }
+
+static void on_readable(int watch, int fd, int events, void *data)
+{
+	(void)watch;
+	(void)fd;
+	(void)events;
+	*(bool *)data = true;
+}
+
+int virt_wait_readable(virConnectPtr conn, int fd, uint64_t deadline_ms, struct error *err)
+{
+	bool readable = false;
+	int watch = virEventAddHandle(fd,
+		VIR_EVENT_HANDLE_READABLE | VIR_EVENT_HANDLE_HANGUP | VIR_EVENT_HANDLE_ERROR,
+		on_readable, &readable, NULL);
+	int ret;
+
+	if (watch < 0)
+		return error_virt(err, "cannot wait for descriptor %d", fd);
+	ret = virt_wait(conn, &readable, deadline_ms, err);
+	(void)virEventRemoveHandle(watch);
+	return ret;
+}

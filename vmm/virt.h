@@ -76,6 +76,14 @@ uint64_t virt_now_ms(void);
 int virt_wait(
 	virConnectPtr conn, const bool *done, uint64_t deadline_ms, struct error *err) MUST_CHECK;
 
+/*
+ * The same until fd (lent) can be read or has ended. For waiting that has nothing to do with libvirt, such
+ * as for a person's answer: libvirt's daemon closes a connection whose event loop stands still for half
+ * a minute, since nobody answers its keepalive probes. So who waits longer waits here, or connects anew.
+ */
+int virt_wait_readable(
+	virConnectPtr conn, int fd, uint64_t deadline_ms, struct error *err) MUST_CHECK;
+
 /* Lend a flag that a signal handler raises; virt_wait looks at it. NULL takes it back. */
 void virt_interrupt_flag(const volatile sig_atomic_t *flag);
 

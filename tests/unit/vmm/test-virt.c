@@ -2,6 +2,8 @@
 /* Against libvirt's own test driver and against addresses where nothing listens. */
 #include "tests/unit/test.h"
 
+#include <unistd.h>
+
 #include "vmm/virt.h"
 
 static void test_uri_order(void **state)
@@ -78,6 +80,22 @@ static void test_wait_ends_by_event_deadline_or_signal(void **state)
 	virt_interrupt_flag(NULL);
 }
 
+static void test_wait_for_a_descriptor(void **state)
+{
+	struct error err = { 0 };
+	_cleanup_(virConnectClose_p) virConnectPtr conn = virt_open("test:///default", &err);
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(virt_wait_readable(conn, ends[0], virt_now_ms() + 20, &err), 0);
+	assert_int_equal(write(ends[1], "y", 1), 1);
+	assert_int_equal(virt_wait_readable(conn, ends[0], virt_now_ms() + 60000, &err), 1);
+	assert_int_equal(close(ends[1]), 0); /* end of file counts */
+	assert_int_equal(virt_wait_readable(conn, ends[0], virt_now_ms() + 60000, &err), 1);
+	assert_int_equal(close(ends[0]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +103,7 @@ int main(void)
 		cmocka_unit_test(test_open_and_error_kinds),
 		cmocka_unit_test(test_open_says_what_to_do),
 		cmocka_unit_test(test_wait_ends_by_event_deadline_or_signal),
+		cmocka_unit_test(test_wait_for_a_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
