@@ -15,6 +15,7 @@
 struct console {
 	virStreamPtr stream;
 	bool watching; /* the stream has our callback */
+	uint64_t total;
 	size_t len;
 	char keep[CONSOLE_KEEP];
 };
@@ -79,10 +80,16 @@ void console_tail(const struct console *console, unsigned max_lines, struct str 
 		console_clean(console->keep, console->len, max_lines, into);
 }
 
+uint64_t console_bytes(const struct console *console)
+{
+	return console ? console->total : 0;
+}
+
 /* ---- the stream ---- */
 
 static void keep(struct console *c, const char *bytes, size_t len)
 {
+	c->total += len;
 	if (len > CONSOLE_KEEP) {
 		bytes += len - CONSOLE_KEEP;
 		len = CONSOLE_KEEP;

@@ -20,6 +20,9 @@ struct console;
  */
 struct console *console_follow(virDomainPtr dom, struct error *err) MUST_CHECK;
 
+/* Bytes that came so far: whether the guest still says something. NULL console: 0. */
+uint64_t console_bytes(const struct console *console);
+
 /* Stop following; NULL is fine. */
 void console_free(struct console *console);
 DEFINE_CLEANUP(struct console *, console_free);

@@ -23,7 +23,7 @@ static int explain(struct box *box, struct error *err)
 	return error_wrap(err, "box '%s' runs, but its first boot failed", box->name);
 }
 
-static int wait_guest(struct box *box, const struct start_watch *watch, struct error *err)
+static int wait_once(struct box *box, const struct start_watch *watch, struct error *err)
 {
 	_cleanup_(guest_close_p) struct guest *guest = NULL;
 	const char *user = *box->meta.user ? box->meta.user : NULL;
@@ -38,10 +38,32 @@ static int wait_guest(struct box *box, const struct start_watch *watch, struct e
 	return guest_wait_ready(guest, user, &wait, watch->stage, watch->data, err);
 }
 
+/*
+ * A time-out while the machine is fine is what people complain of most: one whose console has said
+ * something since is slow, not stuck.
+ */
+static int wait_guest(struct box *box, const struct console *console,
+	const struct start_watch *watch, struct error *err)
+{
+	uint64_t heard = console_bytes(console);
+	int ret = wait_once(box, watch, err);
+
+	for (int i = 1; ret < 0 && i < LIFECYCLE_READY_ROUNDS; i++) {
+		if (err->kind != ERROR_TIMEOUT && err->kind != ERROR_UNREACHABLE)
+			break;
+		if (console_bytes(console) == heard)
+			break;
+		heard = console_bytes(console);
+		error_clear(err);
+		ret = wait_once(box, watch, err);
+	}
+	return ret;
+}
+
 int box_wait_usable(struct box *box, const struct console *console, const struct start_watch *watch,
 	struct str *tail, struct error *err)
 {
-	if (wait_guest(box, watch, err) == 0)
+	if (wait_guest(box, console, watch, err) == 0)
 		return 0;
 	if (tail)
 		console_tail(console, LIFECYCLE_TAIL_LINES, tail);

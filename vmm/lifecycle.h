@@ -12,6 +12,7 @@
 #include "vmm/power.h"
 
 #define LIFECYCLE_READY_MS 600000 /* an emulated guest on a busy machine takes minutes */
+#define LIFECYCLE_READY_ROUNDS 6 /* as often as that, while the guest's console goes on talking */
 #define LIFECYCLE_TAIL_LINES 25 /* of the console, shown when a start fails */
 
 /* Who watches a start, and how long it may take. All may be zero. */
@@ -20,7 +21,7 @@ struct start_watch {
 	guest_stage_fn *stage; /* told of the guest's stages while it boots */
 	void *data;
 	int interrupt_fd; /* readable: give up. 0: none */
-	uint64_t ready_ms; /* 0: LIFECYCLE_READY_MS */
+	uint64_t ready_ms; /* 0: LIFECYCLE_READY_MS. A guest that still talks gets more */
 };
 
 /*
