@@ -44,6 +44,14 @@ extern const size_t doctor_check_count;
 void finding_say(struct finding *f, enum verdict verdict, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void finding_repair(struct finding *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* cli/doctor-host.c: this machine's part of the isolation. */
+int doctor_look_tables(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_fix_tables(struct doctor *d, struct error *err) MUST_CHECK;
+int doctor_look_hooks(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_look_forward(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_fix_forward(struct doctor *d, struct error *err) MUST_CHECK;
+int doctor_look_dns(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+
 /* cli/doctor-kvm.c: can this machine's KVM run a guest. */
 int doctor_look_kvm(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 
