@@ -41,7 +41,8 @@ struct image_file {
 /*
  * Upload them in this order: volumes, and after the volumes that it speaks of, a manifest. What is there
  * already is left alone, if it is the same: ERROR_EXISTS when the pool has another build of a volume
- * of that name, ERROR_BUSY when somebody else may be uploading it. What a killed upload left is replaced.
+ * of that name, ERROR_BUSY when somebody else is uploading one that shares its base. What a killed upload
+ * left is replaced.
  * On failure what was uploaded since the last whole manifest is gone again.
  * *ret_count (may be NULL) is how many were uploaded.
  */

@@ -7,17 +7,22 @@
  *	the same digest as ours		the volume stays
  *	another digest			another build of the same recipe: nothing of ours may stand on it
  *	none, seed			named by its content: it stays if its content is right, else replaced
- *	none, anything else		somebody uploads it now (it is young), or was killed: replaced
+ *	none, anything else		left by an upload that was killed: replaced
+ *
+ * Uploads that share a base wait for one another, by a lock (vmm/lock.h) made of the base's name; so what is
+ * there without a manifest is nobody's work.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "images/recipe.h"
 #include "vmm/image-store.h"
+#include "vmm/lock.h"
 
-enum { FILES_MAX = 32, SEED_BYTES_MAX = 8 << 20 };
+enum { FILES_MAX = 32, SEED_BYTES_MAX = 8 << 20, WAIT_MS = 60000 };
 
 struct upload {
 	virStoragePoolPtr pool;
@@ -107,11 +112,6 @@ static int keep_present(struct upload *u, size_t index, struct error *err)
 		keep = is_same_content(u, f, err);
 		if (keep != 0)
 			return keep;
-	} else if (image_is_young(f->name, u->pool)) {
-		return error_set(err, ERROR_BUSY,
-			"somebody is uploading '%s', or was killed doing so just now; try again in %d "
-			"minutes",
-			f->name, IMAGE_YOUNG_SECONDS / 60);
 	}
 	return pool_delete(u->pool, f->name, err);
 }
@@ -170,6 +170,18 @@ static void undo_last(void *ctx)
 		(void)!pool_delete(u->pool, file_at(u, index)->name, &ignored);
 }
 
+/* Locks are of UUIDs: one that stands for the first file's name. */
+static struct box_lock *lock_group(struct upload *u, struct error *err)
+{
+	const char *name = file_at(u, 0)->name;
+	char hex[DIGEST_HEX], uuid[DOMAIN_UUID_TEXT];
+
+	digest_bytes(name, strlen(name), hex);
+	snprintf(uuid, sizeof(uuid), "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+		hex + 20);
+	return lock_take(u->pool, uuid, name, WAIT_MS, err);
+}
+
 int image_upload(virStoragePoolPtr pool, const struct image_upload *upload, size_t *ret_count,
 	struct error *err)
 {
@@ -181,11 +193,12 @@ int image_upload(virStoragePoolPtr pool, const struct image_upload *upload, size
 		[PART_MANIFEST] = { "manifest", "uploading the manifest", upload_next, undo_last },
 	};
 	struct upload u = { .pool = pool, .request = upload };
+	_cleanup_(lock_release_p) struct box_lock *lock = NULL;
 	struct step steps[FILES_MAX];
 
-	if (upload->count > FILES_MAX)
+	if (!upload->count || upload->count > FILES_MAX)
 		return error_set(
-			err, ERROR_INVALID, "too many files to upload: %zu", upload->count);
+			err, ERROR_INVALID, "cannot upload %zu files at once", upload->count);
 	for (size_t i = 0; i < upload->count; i++) {
 		enum image_part part = image_part(upload->files[i].name);
 
@@ -194,6 +207,9 @@ int image_upload(virStoragePoolPtr pool, const struct image_upload *upload, size
 				upload->files[i].name);
 		steps[i] = kinds[part];
 	}
+	lock = lock_group(&u, err);
+	if (!lock)
+		return -1;
 	if (steps_run("upload", steps, upload->count, &u, upload->observer, err) < 0)
 		return -1;
 	if (ret_count)

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is uploaded is whole or gone: an upload of blank's image that fails, and one that is killed, in the
+# lab's real pool. The image comes from the cache, so nothing is built here.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command jq virsh
+
+volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF {print $1}' | sort; }
+images() { lab_run box image list --json | jq -r '.images[] | select(.template == "blank").state'; }
+
+lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
+on_exit lab_run box image mint --offline --quiet blank
+assert_contains "$(images)" current
+whole=$(volumes)
+assert_status 0 lab_run box image mint --offline blank
+assert_contains "$out" '(was there)'
+
+# Nothing is removed without a yes, and nothing is left after one.
+assert_status 2 lab_run box image rm blank </dev/null
+assert_contains "$err" 'refusing to remove'
+assert_equal "$whole" "$(volumes)"
+assert_status 0 lab_run box image rm --force blank
+assert_lacks "$(volumes)" golden-blank
+
+# One that fails takes back what has no manifest yet; the base, which has one, may stay.
+assert_status 1 lab_run env BOX_FAULT=upload.golden:fail box image mint --offline blank
+assert_contains "$err" 'fault injected after upload.golden'
+assert_lacks "$(volumes)" golden-blank
+assert_lacks "$(volumes)" seed-
+assert_silent "$(images)"
+
+# One that is killed leaves volumes that count for nothing, and the next one replaces them at once.
+assert_status 137 lab_run env BOX_FAULT=upload.golden:kill box image mint --offline blank
+assert_contains "$(volumes)" golden-blank
+assert_silent "$(images)"
+assert_status 0 lab_run box image mint --offline blank
+assert_equal current "$(images)"
+assert_equal "$whole" "$(volumes)" 'volumes of the pool'
+assert_status 0 lab_run box image verify
+assert_lacks "$out" BROKEN
