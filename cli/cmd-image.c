@@ -112,7 +112,7 @@ const struct manifest *image_named(
 	return NULL;
 }
 
-bool image_current_name(const char *template, char name[VOLUME_NAME_MAX])
+const struct manifest *image_current(const struct image_work *work, const char *template)
 {
 	_cleanup_template_ struct template t = { 0 };
 	struct error ignored = { 0 };
@@ -120,9 +120,16 @@ bool image_current_name(const char *template, char name[VOLUME_NAME_MAX])
 
 	if (template_load(template, &t, &ignored) < 0 || t.shared ||
 		recipe_of(&t, &recipe, &ignored) < 0)
-		return false;
-	snprintf(name, VOLUME_NAME_MAX, "%s", recipe.golden_volume);
-	return true;
+		return NULL;
+	return inventory_image(&work->store.view, template, recipe.golden);
+}
+
+bool image_template_known(const char *template)
+{
+	_cleanup_template_ struct template t = { 0 };
+	struct error ignored = { 0 };
+
+	return template_load(template, &t, &ignored) == 0 && !t.shared;
 }
 
 static const struct action *action_get(const char *name, struct error *err)
@@ -197,22 +204,8 @@ static int upload(struct image_work *work, const struct mint_outcome *made, size
 	return image_upload(work->pool, &upload, ret_count, err);
 }
 
-/* A refreshed image takes the place of the one that is there, on which nothing may stand. */
-static int remove_old(
-	struct image_work *work, const struct recipe *recipe, bool really, struct error *err)
-{
-	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
-	const struct steps_observer observer = mint_observer(work->s);
-
-	if (!work->options->refresh || !inventory_find(&work->store.view, recipe->golden_volume))
-		return 0;
-	if (inventory_remove(&work->store.view, recipe->golden_volume, &plan, err) < 0)
-		return -1;
-	return really ? image_delete(work->pool, &plan, &observer, err) : 0;
-}
-
-static int mint_and_upload(struct image_work *work, const char *name, const struct recipe *recipe,
-	size_t *ret_count, struct error *err)
+static int mint_and_upload(
+	struct image_work *work, const char *name, size_t *ret_count, struct error *err)
 {
 	_cleanup_mint_outcome_ struct mint_outcome made = { 0 };
 	const struct mint_request request = {
@@ -223,8 +216,7 @@ static int mint_and_upload(struct image_work *work, const char *name, const stru
 	};
 
 	image_work_suspend(work);
-	if (mint_template(work->s, &request, &made, err) < 0 || image_work_resume(work, err) < 0 ||
-		remove_old(work, recipe, true, err) < 0)
+	if (mint_template(work->s, &request, &made, err) < 0 || image_work_resume(work, err) < 0)
 		return -1;
 	return upload(work, &made, ret_count, err) < 0 ? -1 : image_work_read(work, err);
 }
@@ -232,6 +224,7 @@ static int mint_and_upload(struct image_work *work, const char *name, const stru
 static int mint_one(struct image_work *work, const char *name, struct error *err)
 {
 	_cleanup_template_ struct template t = { 0 };
+	const struct manifest *image;
 	struct recipe recipe;
 	size_t count = 0;
 
@@ -240,19 +233,20 @@ static int mint_one(struct image_work *work, const char *name, struct error *err
 	if (t.shared)
 		return error_set(err, ERROR_USAGE,
 			"template '%s' is for others to stand on; no image is made of it", name);
-	/* Looked at before minutes are spent, and again when it is done. */
-	if (recipe_of(&t, &recipe, err) < 0 || remove_old(work, &recipe, false, err) < 0)
+	if (recipe_of(&t, &recipe, err) < 0)
 		return -1;
-	if (!work->options->refresh && inventory_image(&work->store.view, name, recipe.golden))
-		return tell(work, name, recipe.golden_volume, false, err);
-	if (mint_and_upload(work, name, &recipe, &count, err) < 0)
+	image = inventory_image(&work->store.view, name, recipe.golden);
+	if (!work->options->refresh && image)
+		return tell(work, name, image->volume, false, err);
+	if (mint_and_upload(work, name, &count, err) < 0)
 		return -1;
 	/* Read back: only what is whole in the pool was minted. */
-	if (!inventory_image(&work->store.view, name, recipe.golden))
+	image = inventory_image(&work->store.view, name, recipe.golden);
+	if (!image)
 		return error_set(err, ERROR_FAILED,
 			"the image of '%s' was uploaded, and is not whole in the storage pool",
 			name);
-	return tell(work, name, recipe.golden_volume, count > 0, err);
+	return tell(work, name, image->volume, count > 0, err);
 }
 
 int image_mint(struct image_work *work, struct error *err)

@@ -113,16 +113,18 @@ static int plan_carry_out(
 }
 
 /* The golden volumes of all templates' present recipes: they stay, used or not. */
-static int current_names(struct text_vec *ret, struct error *err)
+static int current_names(const struct image_work *work, struct text_vec *ret, struct error *err)
 {
 	_cleanup_texts_ struct text_vec templates = VEC_INIT;
-	char name[VOLUME_NAME_MAX];
 
 	if (template_names(&templates, err) < 0)
 		return -1;
-	vec_foreach(char *, template, &templates)
-		if (image_current_name(*template, name) && text_vec_add(ret, name, err) < 0)
+	vec_foreach(char *, template, &templates) {
+		const struct manifest *image = image_current(work, *template);
+
+		if (image && text_vec_add(ret, image->volume, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -132,7 +134,7 @@ int image_prune(struct image_work *work, struct error *err)
 	_cleanup_texts_ struct text_vec keep = VEC_INIT;
 	struct inventory_wish wish = { .young = image_is_young, .data = work->pool };
 
-	if (current_names(&keep, err) < 0)
+	if (current_names(work, &keep, err) < 0)
 		return -1;
 	wish.keep = (const char *const *)keep.items;
 	wish.keep_count = keep.len;

@@ -23,14 +23,15 @@ static void short_name(const char *volume, char name[VOLUME_NAME_MAX])
 static const char *state_of(const struct image_work *work, const struct manifest *m)
 {
 	const struct inventory *view = &work->store.view;
-	char current[VOLUME_NAME_MAX];
+	const struct manifest *current;
 
 	if (!inventory_find(view, m->volume) || !inventory_find(view, m->backing) ||
 		!inventory_find(view, m->seed))
 		return "incomplete";
-	if (!image_current_name(m->template, current))
+	if (!image_template_known(m->template))
 		return "foreign";
-	return str_equal(current, m->volume) ? "current" : "outdated";
+	current = image_current(work, m->template);
+	return current && str_equal(current->volume, m->volume) ? "current" : "outdated";
 }
 
 /* Bytes that the volume takes in the pool. */

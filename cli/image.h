@@ -41,8 +41,11 @@ int image_work_read(struct image_work *work, struct error *err) MUST_CHECK;
 const struct manifest *image_named(
 	const struct image_work *work, const char *name, struct error *err) MUST_CHECK;
 
-/* The golden volume of a template's present recipe into name; false when there is no such template. */
-bool image_current_name(const char *template, char name[VOLUME_NAME_MAX]);
+/* The newest image of a template's present recipe, lent; NULL when there is none or no such template. */
+const struct manifest *image_current(const struct image_work *work, const char *template);
+
+/* There is a template of that name, of which images are made. */
+bool image_template_known(const char *template);
 
 int image_list(struct image_work *work, struct error *err) MUST_CHECK;
 int image_info(struct image_work *work, struct error *err) MUST_CHECK;

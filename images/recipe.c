@@ -170,6 +170,35 @@ static void make_base(
 	digest_hex(&d, hex);
 }
 
+static void name_volumes(struct recipe *r, const char *release, const char *template,
+	const char *base, const char *golden)
+{
+	(void)snprintf(
+		r->base_volume, sizeof(r->base_volume), "base-%s-%.16s.qcow2", release, base);
+	(void)snprintf(r->golden_volume, sizeof(r->golden_volume), "golden-%s-%.16s.qcow2",
+		template, golden);
+}
+
+static void salted(const char *hex, const char *salt, char ret[DIGEST_HEX])
+{
+	struct digest d;
+
+	digest_init(&d);
+	digest_field_text(&d, "recipe", hex);
+	digest_field_text(&d, "salt", salt);
+	digest_hex(&d, ret);
+}
+
+void recipe_rebuild(
+	struct recipe *recipe, const char *release, const char *template, const char *salt)
+{
+	char base[DIGEST_HEX], golden[DIGEST_HEX];
+
+	salted(recipe->base, salt, base);
+	salted(recipe->golden, salt, golden);
+	name_volumes(recipe, release, template, base, golden);
+}
+
 void recipe_make(const struct template *t, const struct recipe_files *files, struct recipe *ret)
 {
 	struct recipe r = { 0 };
@@ -191,10 +220,7 @@ void recipe_make(const struct template *t, const struct recipe_files *files, str
 	digest_field_text(&d, "context-text", t->context_text);
 	digest_field_text(&d, "user-data", t->user_data);
 	digest_hex(&d, r.golden);
-	(void)snprintf(r.base_volume, sizeof(r.base_volume), "base-%s-%.16s.qcow2",
-		recipe_release(t), r.base);
-	(void)snprintf(r.golden_volume, sizeof(r.golden_volume), "golden-%s-%.16s.qcow2", t->name,
-		r.golden);
+	name_volumes(&r, recipe_release(t), t->name, r.base, r.golden);
 	*ret = r;
 }
 

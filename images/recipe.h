@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recipe is everything that decides what is in an image: the template, the source, the files of
- * mint/guest and mint/stage, the guest agent, the version of the tool. Its digest names the volumes, so an
- * image is there if and only if a volume of that name is, and an unchanged recipe means that there is
- * nothing to do. What is not in a recipe: descriptions and resources of boxes, and the versions that a
+ * mint/guest and mint/stage, the guest agent, the version of the tool. Its digest is in the manifest, and
+ * in the names of volumes: an unchanged recipe means that there is nothing to do. What is not in a recipe: descriptions and resources of boxes, and the versions that a
  * package mirror has today ("box image mint --refresh" fetches those).
  */
 #ifndef IMAGES_RECIPE_H
@@ -35,6 +34,14 @@ struct recipe_files {
 	char agent[DIGEST_HEX];
 };
 void recipe_make(const struct template *t, const struct recipe_files *files, struct recipe *ret);
+
+/*
+ * Another build of the same recipe (--refresh) has names of its own, made from the digests and a salt:
+ * what stands on the earlier build must not find other bytes under it. Which recipe a volume was made by is
+ * in its manifest.
+ */
+void recipe_rebuild(struct recipe *recipe, const char *release, const char *template,
+	const char *salt);
 
 /* "golden-x-0123.qcow2" gives "golden-x-0123.json": the manifest beside a volume. */
 void recipe_manifest_name(const char *volume, char name[VOLUME_NAME_MAX]);

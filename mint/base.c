@@ -171,6 +171,13 @@ static void tell_wait(const char *volume)
 	event_note("another mint is making the same base: waiting for it");
 }
 
+static int find_base(struct mint *m, struct error *err)
+{
+	_cleanup_free_ char *prefix = str_format(err, "base-%s-", recipe_release(m->template));
+
+	return prefix ? mint_find(m, prefix, m->recipe.base, &m->base, err) : -1;
+}
+
 int mint_base(struct mint *m, struct error *err)
 {
 	_cleanup_close_ int lock = cache_lock(m->cache, m->recipe.base_volume, tell_wait, err);
@@ -178,7 +185,7 @@ int mint_base(struct mint *m, struct error *err)
 
 	if (lock < 0)
 		return -1;
-	there = m->refresh ? 0 : mint_look_up(m, m->recipe.base_volume, &m->base, err);
+	there = m->refresh ? 0 : find_base(m, err);
 	if (there)
 		return there < 0 ? -1 : 0;
 	if (m->offline)

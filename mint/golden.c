@@ -338,6 +338,13 @@ static void tell_wait(const char *volume)
 	event_note("another mint is making the same image: waiting for it");
 }
 
+int mint_golden_find(struct mint *m, struct error *err)
+{
+	_cleanup_free_ char *prefix = str_format(err, "golden-%s-", m->template->name);
+
+	return prefix ? mint_find(m, prefix, m->recipe.golden, &m->golden, err) : -1;
+}
+
 int mint_golden(struct mint *m, struct error *err)
 {
 	_cleanup_close_ int lock = cache_lock(m->cache, m->recipe.golden_volume, tell_wait, err);
@@ -346,7 +353,8 @@ int mint_golden(struct mint *m, struct error *err)
 
 	if (lock < 0)
 		return -1;
-	there = m->refresh ? 0 : mint_look_up(m, m->recipe.golden_volume, &m->golden, err);
+	/* another mint may have made it while this one waited */
+	there = m->refresh ? 0 : mint_golden_find(m, err);
 	if (there)
 		return there < 0 ? -1 : 0;
 	if (cache_work_open(m->cache, &m->work, err) < 0)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mint/mint.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +61,56 @@ int mint_look_up(const struct mint *m, const char *volume, struct manifest *ret,
 	*ret = found;
 	memset(&found, 0, sizeof(found));
 	return 1;
+}
+
+/* "golden-x-<16 hex>.json" with that prefix: the volume's name in ret. */
+static bool manifest_of(const char *file, const char *prefix, char ret[VOLUME_NAME_MAX])
+{
+	size_t head = strlen(prefix);
+
+	if (strlen(file) != head + 16 + 5 || !str_starts(file, prefix) ||
+		strspn(file + head, "0123456789abcdef") != 16 ||
+		!str_equal(file + head + 16, ".json"))
+		return false;
+	(void)snprintf(ret, VOLUME_NAME_MAX, "%.*s.qcow2", (int)(head + 16), file);
+	return true;
+}
+
+int mint_find(const struct mint *m, const char *prefix, const char *recipe, struct manifest *ret,
+	struct error *err)
+{
+	_cleanup_manifest_ struct manifest best = { 0 };
+	DIR *dir = opendir(m->cache->images);
+	const struct dirent *entry;
+	char volume[VOLUME_NAME_MAX];
+	int found = 0;
+
+	if (!dir)
+		return error_errno(err, errno, "cannot read '%s'", m->cache->images);
+	while (found >= 0 && (entry = readdir(dir))) {
+		_cleanup_manifest_ struct manifest one = { 0 };
+		int there;
+
+		if (!manifest_of(entry->d_name, prefix, volume))
+			continue;
+		there = mint_look_up(m, volume, &one, err);
+		if (there < 0)
+			found = -1;
+		/* times of RFC 3339 in UTC sort as text */
+		if (there != 1 || !str_equal(one.recipe, recipe) ||
+			strcmp(one.created, best.created) <= 0)
+			continue;
+		manifest_done(&best);
+		best = one;
+		memset(&one, 0, sizeof(one));
+		found = 1;
+	}
+	(void)closedir(dir);
+	if (found == 1) {
+		*ret = best;
+		memset(&best, 0, sizeof(best));
+	}
+	return found;
 }
 
 static void tell_bytes(uint64_t done, void *data)
@@ -171,10 +223,42 @@ static int tell_done(const struct mint *m, struct error *err)
 	return event_done(m->template->name, list, err);
 }
 
+/* A salt that no other build has. */
+static int salt_names(struct mint *m, struct error *err)
+{
+	unsigned long long random = 0;
+	char salt[32];
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return error_errno(err, errno, "cannot get random bytes");
+	(void)snprintf(salt, sizeof(salt), "%016llx", random);
+	recipe_rebuild(&m->recipe, recipe_release(m->template), m->template->name, salt);
+	return 0;
+}
+
+/* The image is there: then so is the base that it stands on, of whichever build. */
+static int find_whole(struct mint *m, struct error *err)
+{
+	int found = mint_golden_find(m, err);
+
+	if (found != 1)
+		return found;
+	found = mint_look_up(m, m->golden.backing, &m->base, err);
+	if (found != 1)
+		manifest_done(&m->golden);
+	return found;
+}
+
 int mint_run(struct mint *m, struct error *err)
 {
-	if (recipe_of(m->template, &m->recipe, err) < 0 || mint_base(m, err) < 0 ||
-		mint_golden(m, err) < 0)
+	int found;
+
+	if (recipe_of(m->template, &m->recipe, err) < 0 || (m->refresh && salt_names(m, err) < 0))
+		return -1;
+	found = m->refresh ? 0 : find_whole(m, err);
+	if (found < 0)
+		return -1;
+	if (found == 0 && (mint_base(m, err) < 0 || mint_golden(m, err) < 0))
 		return -1;
 	return tell_done(m, err);
 }

@@ -43,11 +43,21 @@ int mint_base(struct mint *m, struct error *err) MUST_CHECK;
 /* The golden layer on it; m->golden is filled. */
 int mint_golden(struct mint *m, struct error *err) MUST_CHECK;
 
+/* The newest build of the golden image's recipe into m->golden: 1, 0, -1. */
+int mint_golden_find(struct mint *m, struct error *err) MUST_CHECK;
+
 /* A path in the present work folder, given; NULL with err. */
 char *mint_work_path(const struct mint *m, const char *name, struct error *err) MUST_CHECK;
 
-/* Read a manifest of the cache with all that it speaks of being there: 1, 0, -1. */
+/* The manifest of a volume of the cache, if all that it speaks of is there: 1, 0, -1. */
 int mint_look_up(const struct mint *m, const char *volume, struct manifest *ret,
+	struct error *err) MUST_CHECK;
+
+/*
+ * The newest volume of the cache that was made by this recipe: 1, 0, -1. prefix: what its name begins
+ * with, "golden-blank-".
+ */
+int mint_find(const struct mint *m, const char *prefix, const char *recipe, struct manifest *ret,
 	struct error *err) MUST_CHECK;
 
 /* Digest a finished volume of the work folder, move it into the cache and write its manifest, last. */

@@ -59,28 +59,21 @@ static int take_image(
 	return there;
 }
 
-/* The image of the present recipe: 1, 0, -1. */
-static int find_present(virStoragePoolPtr pool, const struct template *template, struct golden *ret,
-	struct error *err)
+/* The digest of the template's present recipe; "" when the files of a mint are not here to say it. */
+static int present_recipe(const struct template *template, char ret[DIGEST_HEX], struct error *err)
 {
-	_cleanup_manifest_ struct manifest m = { 0 };
-	char name[VOLUME_NAME_MAX];
 	struct recipe recipe;
-	int found;
 
-	if (recipe_of(template, &recipe, err) < 0) {
-		/* without the files of a mint there is no saying what is present: any image will do */
-		if (err->kind != ERROR_NOT_FOUND)
-			return -1;
-		log_debug("%s", err->text);
-		error_clear(err);
+	*ret = '\0';
+	if (recipe_of(template, &recipe, err) == 0) {
+		snprintf(ret, DIGEST_HEX, "%s", recipe.golden);
 		return 0;
 	}
-	recipe_manifest_name(recipe.golden_volume, name);
-	found = take_image(pool, name, &m, err);
-	if (found == 1)
-		fill(&m, false, ret);
-	return found;
+	if (err->kind != ERROR_NOT_FOUND)
+		return -1;
+	log_debug("%s", err->text);
+	error_clear(err);
+	return 0;
 }
 
 /* "golden-<template>-<16 hex>.json": a template's name may be the beginning of another's. */
@@ -93,12 +86,22 @@ static bool is_manifest_of(const char *name, const char *template)
 	       str_equal(name + 8 + len + 16, ".json");
 }
 
-/* The newest of those that are there: 1, 0, -1. */
-static int find_newest(virStoragePoolPtr pool, const struct template *template, struct golden *ret,
-	struct error *err)
+/* Of the present recipe rather than not, then newer rather than older. RFC 3339 in UTC sorts as text. */
+static bool is_better(const struct manifest *m, const struct manifest *best, const char *recipe)
+{
+	bool present = str_equal(m->recipe, recipe), best_present = str_equal(best->recipe, recipe);
+
+	if (present != best_present)
+		return present;
+	return strcmp(m->created, best->created) > 0;
+}
+
+/* The best of those that are there: 1, 0, -1. */
+static int find_best(virStoragePoolPtr pool, const struct template *template, const char *recipe,
+	struct manifest *ret, struct error *err)
 {
 	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
-	char newest[32] = "";
+	int any = 0;
 
 	if (pool_list(pool, &volumes, err) < 0)
 		return -1;
@@ -112,29 +115,32 @@ static int find_newest(virStoragePoolPtr pool, const struct template *template, 
 		found = take_image(pool, name, &m, err);
 		if (found < 0)
 			return -1;
-		/* times of RFC 3339 in UTC sort as text */
-		if (found == 1 && strcmp(m.created, newest) > 0) {
-			snprintf(newest, sizeof(newest), "%s", m.created);
-			fill(&m, true, ret);
-		}
+		if (found == 0 || (any && !is_better(&m, ret, recipe)))
+			continue;
+		manifest_done(ret);
+		*ret = m;
+		m = (struct manifest){ 0 };
+		any = 1;
 	}
-	return *newest ? 1 : 0;
+	return any;
 }
 
 int golden_find(virStoragePoolPtr pool, const struct template *template, struct golden *ret,
 	struct error *err)
 {
-	struct golden golden = { 0 };
-	int found = find_present(pool, template, &golden, err);
+	_cleanup_manifest_ struct manifest best = { 0 };
+	char recipe[DIGEST_HEX];
+	int found;
 
-	if (found == 0)
-		found = find_newest(pool, template, &golden, err);
+	if (present_recipe(template, recipe, err) < 0)
+		return -1;
+	found = find_best(pool, template, recipe, &best, err);
 	if (found < 0)
 		return -1;
 	if (found == 0)
 		return error_set(err, ERROR_NOT_FOUND,
 			"the storage pool has no image of template '%s'; mint it: box image mint %s",
 			template->name, template->name);
-	*ret = golden;
+	fill(&best, !str_equal(best.recipe, recipe), ret);
 	return 0;
 }

@@ -100,6 +100,25 @@ static void test_the_agent_changes_the_image_and_not_the_base(void **state)
 	assert_string_not_equal(a.golden, c.golden);
 }
 
+/* What stands on an earlier build must not find other bytes under it. */
+static void test_another_build_has_other_names_and_the_same_recipe(void **state)
+{
+	struct recipe a, b, c;
+
+	(void)state;
+	recipe_for("user: dev\n", &a);
+	b = a;
+	c = a;
+	recipe_rebuild(&b, "trixie", "blank", "1");
+	recipe_rebuild(&c, "trixie", "blank", "2");
+	assert_string_equal(a.golden, b.golden);
+	assert_string_equal(a.base, b.base);
+	assert_string_not_equal(a.base_volume, b.base_volume);
+	assert_string_not_equal(a.golden_volume, b.golden_volume);
+	assert_string_not_equal(b.base_volume, c.base_volume);
+	assert_int_equal(strlen(a.base_volume), strlen(b.base_volume));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_resources_and_descriptions_are_no_part_of_it),
 		cmocka_unit_test(test_everything_else_is),
 		cmocka_unit_test(test_the_payload_does_not_change_the_base),
+		cmocka_unit_test(test_another_build_has_other_names_and_the_same_recipe),
 		cmocka_unit_test(test_the_agent_changes_the_image_and_not_the_base),
 	};
 
