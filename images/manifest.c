@@ -332,9 +332,9 @@ static int sbom_creation(json_t *root, const struct manifest *m, struct error *e
 
 /* A package that is in two layers at the same version is listed once. */
 static bool seen_before(
-	const struct manifest *const *manifests, size_t upto, const struct manifest_package *p)
+	const struct manifest *const *manifests, size_t count, const struct manifest_package *p)
 {
-	for (size_t i = 0; i < upto; i++)
+	for (size_t i = 0; i < count; i++)
 		vec_foreach(struct manifest_package, q, &manifests[i]->packages)
 			if (str_equal(p->name, q->name) && str_equal(p->version, q->version) &&
 				str_equal(p->from, q->from))

@@ -40,8 +40,8 @@ void recipe_make(const struct template *t, const struct recipe_files *files, str
  * what stands on the earlier build must not find other bytes under it. Which recipe a volume was made by is
  * in its manifest.
  */
-void recipe_rebuild(struct recipe *recipe, const char *release, const char *template,
-	const char *salt);
+void recipe_rebuild(
+	struct recipe *recipe, const char *release, const char *template, const char *salt);
 
 /* "golden-x-0123.qcow2" gives "golden-x-0123.json": the manifest beside a volume. */
 void recipe_manifest_name(const char *volume, char name[VOLUME_NAME_MAX]);

@@ -3,7 +3,8 @@
 # Includes obey the layers of docs/ARCHITECTURE.md, and libraries do not print.
 . "$(dirname "$(readlink -f "$0")")/files.sh"
 
-# What a file of each folder may include. vmm shares the agent's wire format and nothing else of it.
+# What a file of each folder may include. vmm shares the agent's wire format and nothing else of it, and of
+# the probe only the words that a probe on the host or in a box is asked in.
 may_include() {
 	case $1 in
 	base) echo 'base/' ;;
@@ -13,7 +14,7 @@ may_include() {
 	images) echo 'base/|images/' ;;
 	seed) echo 'base/|seed/' ;;
 	mint) echo 'base/|images/|seed/|mint/' ;;
-	vmm) echo 'base/|net/|images/|seed/|vmm/|agent/frame(-[a-z]+)?\.h$' ;;
+	vmm) echo 'base/|net/|images/|seed/|vmm/|agent/frame(-[a-z]+)?\.h$|probe/serve\.h$' ;;
 	cli) echo 'base/|net/|images/|seed/|vmm/|cli/' ;;
 	esac
 }

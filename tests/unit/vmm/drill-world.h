@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_VMM_DRILL_WORLD_H
 #define TESTS_UNIT_VMM_DRILL_WORLD_H
 
+#include "tests/unit/test.h"
+
 #include <stdio.h>
 
 #include "base/parse.h"
