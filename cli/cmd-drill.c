@@ -132,7 +132,7 @@ static void op_check(void *ctx, const char *name, struct drill_finding *ret)
 	struct drill *d = ctx;
 
 	if (str_equal(name, "ownership"))
-		drill_check_ownership(d->session, ret);
+		drill_check_ownership(d->session, "/proc/self/exe", ret);
 	else
 		drill_site_check(&d->site, &d->run.facts[DRILL_A], name, ret);
 }

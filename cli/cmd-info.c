@@ -5,7 +5,9 @@
 #include "base/parse.h"
 #include "cli/box-text.h"
 #include "cli/output.h"
+#include "vmm/drill-record.h"
 #include "vmm/info.h"
+#include "vmm/pool.h"
 
 static const char *const identities[] = {
 	[META_IDENTITY_NONE] = NULL,
@@ -104,13 +106,35 @@ static void show_snapshots(struct str *out, const struct box *box, const struct 
 	}
 }
 
-static int show_text(const struct box *box, const struct box_info *info, struct error *err)
+/* What the last recorded drill of this box said, or else of throw-away boxes on its host. */
+static void show_drill(struct str *out, const struct box *box, virConnectPtr conn)
+{
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+	_cleanup_str_ struct str text = STR_INIT;
+	struct error ignored = { 0 };
+	struct drill_last last = { 0 };
+
+	pool = pool_open(conn, &ignored);
+	if (!pool || drill_record_last(pool, box->uuid, &last, &ignored) < 0)
+		return;
+	if (last.when) {
+		drill_last_format(&last, &text);
+		row(out, "DRILL", "%s", str_get(&text));
+	} else if (drill_record_last(pool, DRILL_THROW_AWAY, &last, &ignored) == 0 && last.when) {
+		drill_last_format(&last, &text);
+		row(out, "DRILL", "%s (of this host, not of this box)", str_get(&text));
+	}
+}
+
+static int show_text(
+	const struct box *box, const struct box_info *info, virConnectPtr conn, struct error *err)
 {
 	_cleanup_str_ struct str out = STR_INIT;
 
 	show_state(&out, box, info);
 	show_doors(&out, box);
 	show_provenance(&out, box);
+	show_drill(&out, box, conn);
 	show_snapshots(&out, box, info);
 	return output_str(&out, err);
 }
@@ -227,5 +251,6 @@ int cmd_info(struct session *s, const struct call *call, struct error *err)
 	(void)call;
 	if (box_info(s->conn, &s->box, &info, err) < 0)
 		return -1;
-	return s->global.json ? show_json(&s->box, &info, err) : show_text(&s->box, &info, err);
+	return s->global.json ? show_json(&s->box, &info, err)
+			      : show_text(&s->box, &info, s->conn, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* box new: a box from a golden image. */
+/* box new: a box from a golden image, or a clone of another box. */
 #include <fcntl.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "images/template.h"
 #include "seed/seed.h"
 #include "seed/text.h"
+#include "vmm/clone.h"
 #include "vmm/golden.h"
 #include "vmm/new.h"
 #include "vmm/pool.h"
@@ -16,7 +17,7 @@
 #define DEFAULT_TEMPLATE "blank"
 
 struct new_options {
-	const char *name, *template, *cpu, *memory, *disk, *user_data;
+	const char *name, *template, *from, *cpu, *memory, *disk, *user_data;
 };
 
 static const struct option_row rows[] = {
@@ -34,6 +35,14 @@ static const struct option_row rows[] = {
 		.kind = OPTION_TEXT,
 		.complete = WORD_TEMPLATE,
 		.offset = offsetof(struct new_options, template),
+	},
+	{
+		.name = "from",
+		.arg = "BOX[/LABEL]",
+		.help = "clone a box, as it is or as it was at a snapshot, instead of a template",
+		.kind = OPTION_TEXT,
+		.complete = WORD_BOX_OR_LABEL,
+		.offset = offsetof(struct new_options, from),
 	},
 	{
 		.name = "cpu",
@@ -133,6 +142,41 @@ static int mint(struct session *s, const struct new_request *request, struct err
 	return tell(s, &report, err);
 }
 
+/* ---- clones ---- */
+
+static int check_from(const struct new_options *options, struct error *err)
+{
+	if (options->template)
+		return error_set(err, ERROR_USAGE,
+			"--from and --template exclude each other: a clone has its source's");
+	if (options->user_data)
+		return error_set(err, ERROR_USAGE,
+			"--from and --user-data exclude each other: a clone has had its first boot");
+	return 0;
+}
+
+static int clone_box(
+	struct session *s, struct new_request *request, const char *from, struct error *err)
+{
+	_cleanup_clone_ struct clone clone = { 0 };
+	int ret;
+
+	if (session_change(s, err) < 0 || clone_open(s->conn, from, &clone, err) < 0)
+		return -1;
+	request->clone = &clone;
+	request->image = &clone.image;
+	request->template = &clone.resources;
+	request->watch = session_start_watch(s);
+	ret = mint(s, request, err);
+	if (clone.report.running && !clone.report.quiesced)
+		session_warn(s,
+			"'%s' was running and its file systems were not at rest (%s): the clone is as after a power cut",
+			from, clone.report.why);
+	return ret;
+}
+
+/* ---- minting ---- */
+
 int cmd_new(struct session *s, const struct call *call, struct error *err)
 {
 	const struct new_options *options = call->options;
@@ -148,9 +192,13 @@ int cmd_new(struct session *s, const struct call *call, struct error *err)
 		.watch = session_start_watch(s),
 	};
 
-	if (pick_name(call, &request.name, err) < 0 ||
-		template_load(options->template ? options->template : DEFAULT_TEMPLATE, &template,
-			err) < 0)
+	if (pick_name(call, &request.name, err) < 0)
+		return -1;
+	if (options->from)
+		return check_from(options, err) < 0 ? -1
+						    : clone_box(s, &request, options->from, err);
+	if (template_load(
+		    options->template ? options->template : DEFAULT_TEMPLATE, &template, err) < 0)
 		return -1;
 	if (options->user_data && own_seed(options->user_data, &template, &seed, err) < 0)
 		return -1;

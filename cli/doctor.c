@@ -184,6 +184,12 @@ const struct check doctor_checks[] = {
 		.look = look_ksm,
 	},
 	{
+		.name = "drill",
+		.what = "the last drill that was recorded found nothing broken",
+		.needs_virt = true,
+		.look = doctor_look_drill,
+	},
+	{
 		.name = "leftovers",
 		.what = "no operation was killed and left something half done",
 		.needs_virt = true,

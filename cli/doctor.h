@@ -55,4 +55,7 @@ int doctor_look_dns(struct doctor *d, struct finding *ret, struct error *err) MU
 /* cli/doctor-kvm.c: can this machine's KVM run a guest. */
 int doctor_look_kvm(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 
+/* cli/doctor-drill.c: what the last drill said. */
+int doctor_look_drill(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+
 #endif

@@ -57,26 +57,31 @@ static char *foreign_xml(const char *name, struct error *err)
 	return xml_finish(w, err);
 }
 
-struct
-try {
+struct foreign {
+	const char *program; /* what is tried on it */
+	const char *name;
+	virDomainPtr dom; /* lent */
+};
+
+struct attempt {
 	const struct command *command;
 	char text[256]; /* the last line of its error output */
 };
 
 static void on_error_line(const char *text, void *data)
 {
-	struct try *t = data;
+	struct attempt *t = data;
 
 	if (strstr(text, "no such box"))
 		(void)snprintf(t->text, sizeof(t->text), "%s", text);
 }
 
 /* Whether the command refuses it as it should; else ret says how it does not. */
-static bool refuses(const struct command *command, struct session *s, const char *name,
+static bool refuses(const struct command *command, struct session *s, const struct foreign *f,
 	struct drill_finding *ret)
 {
 	const char *argv[WORDS] = { NULL };
-	struct try t = { .command = command };
+	struct attempt t = { .command = command };
 	struct run run = {
 		.argv = argv,
 		.timeout_ms = COMMAND_MS,
@@ -88,7 +93,7 @@ static bool refuses(const struct command *command, struct session *s, const char
 	int status = 0;
 	size_t n = 0;
 
-	if (!drill_ownership_argv(command, "/proc/self/exe", name, argv))
+	if (!drill_ownership_argv(command, f->program, f->name, argv))
 		return true;
 	if (s->global.connect) {
 		while (argv[n])
@@ -103,34 +108,33 @@ static bool refuses(const struct command *command, struct session *s, const char
 	else if (status != ((command->needs & RUN_CONTRACT) ? 125 : 1))
 		drill_find(ret, ANSWER_NO, "'box %s' ends with status %d on it: %.100s",
 			command->name, status, err.text);
-	(void)snprintf(wanted, sizeof(wanted), "no such box: %s", name);
+	(void)snprintf(wanted, sizeof(wanted), "no such box: %s", f->name);
 	if (ret->answer == ANSWER_YES && !strstr(t.text, wanted))
 		drill_find(ret, ANSWER_NO, "'box %s' refuses it with other words: %.100s",
 			command->name, err.text);
 	return ret->answer == ANSWER_YES;
 }
 
-static void try_all(
-	struct session *s, virDomainPtr dom, const char *name, struct drill_finding *ret)
+static void try_all(struct session *s, const struct foreign *f, struct drill_finding *ret)
 {
-	_cleanup_free_ char *before = virDomainGetXMLDesc(dom, VIR_DOMAIN_XML_INACTIVE);
+	_cleanup_free_ char *before = virDomainGetXMLDesc(f->dom, VIR_DOMAIN_XML_INACTIVE);
 	_cleanup_free_ char *after = NULL;
 	unsigned tried = 0;
 
 	drill_find(ret, ANSWER_YES, "%s", "");
 	for (size_t i = 0; i < command_count; i++) {
-		if (!refuses(&commands[i], s, name, ret))
+		if (!refuses(&commands[i], s, f, ret))
 			return;
 		tried += takes_box(&commands[i]);
 	}
-	after = virDomainGetXMLDesc(dom, VIR_DOMAIN_XML_INACTIVE);
-	if (!before || !after || !str_equal(before, after) || virDomainIsActive(dom) != 0)
+	after = virDomainGetXMLDesc(f->dom, VIR_DOMAIN_XML_INACTIVE);
+	if (!before || !after || !str_equal(before, after) || virDomainIsActive(f->dom) != 0)
 		drill_find(ret, ANSWER_NO, "it is not as it was");
 	else
 		drill_find(ret, ANSWER_YES, "%u commands refuse it", tried);
 }
 
-void drill_check_ownership(struct session *s, struct drill_finding *ret)
+void drill_check_ownership(struct session *s, const char *program, struct drill_finding *ret)
 {
 	_cleanup_(virDomainFree_p) virDomainPtr dom = NULL;
 	_cleanup_free_ char *xml = NULL;
@@ -151,7 +155,7 @@ void drill_check_ownership(struct session *s, struct drill_finding *ret)
 		drill_find(ret, ANSWER_UNSEEN, "%.190s", err.text);
 		return;
 	}
-	try_all(s, dom, name, ret);
+	try_all(s, &(struct foreign){ program, name, dom }, ret);
 	if (virDomainUndefine(dom) < 0)
 		session_warn(s, "'%s' is left behind; to remove it: virsh undefine %s", name, name);
 }

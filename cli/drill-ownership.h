@@ -8,9 +8,9 @@
 
 /*
  * Define a small machine without our mark, which never runs; try all those commands on it; see that each
- * says that there is no such box and that it is unchanged; take it away.
+ * says that there is no such box and that it is unchanged; take it away. program is what is tried.
  */
-void drill_check_ownership(struct session *s, struct drill_finding *ret);
+void drill_check_ownership(struct session *s, const char *program, struct drill_finding *ret);
 
 /*
  * Pure: the words that try this command on the machine, NULL-terminated; false when the command takes no

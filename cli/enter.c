@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/interrupt.h"
 #include "cli/tty.h"
 #include "vmm/guest.h"
 
@@ -97,7 +98,7 @@ static const char *program_of(const struct enter *enter)
 	return enter->argv ? enter->argv[0] : "the login shell";
 }
 
-static int tell_result(struct session *s, const struct enter *enter,
+static int tell_result(struct session *s, const struct box *box, const struct enter *enter,
 	const struct guest_result *result, struct error *err)
 {
 	_cleanup_str_ struct str program = STR_INIT;
@@ -109,7 +110,7 @@ static int tell_result(struct session *s, const struct enter *enter,
 	s->fault = FAULT_NOT_EXECUTABLE;
 	str_append_escaped(&program, program_of(enter), strlen(program_of(enter)), false);
 	return error_set(err, ERROR_FAILED, "cannot execute '%s' in box '%s': %s",
-		str_get(&program), s->box.name, result->detail);
+		str_get(&program), box->name, result->detail);
 }
 
 /* The box answered and does not want to: an unknown user, a missing home, no processes left. */
@@ -127,7 +128,9 @@ int enter_box(
 	struct guest_exec request = {
 		.argv = enter->argv,
 		.user = enter->user,
-		.flags = enter->argv ? GUEST_LOGIN : GUEST_LOGIN | GUEST_SHELL,
+		.flags = enter->plain  ? 0
+			 : enter->argv ? GUEST_LOGIN
+				       : GUEST_LOGIN | GUEST_SHELL,
 		.timeout_ms = enter->timeout_ms,
 		.stdin_fd = STDIN_FILENO,
 		.stdout_fd = STDOUT_FILENO,
@@ -140,7 +143,8 @@ int enter_box(
 	progress_begin(&s->progress, s->command->name, "open", NULL);
 	guest = guest_open(box->dom, &wait, err);
 	progress_end(&s->progress);
-	if (!guest || way_in_signals(&way, err) < 0)
+	/* A signal that was noted before they were blocked was meant for the command, too. */
+	if (!guest || way_in_signals(&way, err) < 0 || interrupt_check(err) < 0)
 		return -1;
 	request.signal_fd = way.signal_fd;
 	if (((s->in_tty && s->out_tty) || enter->force_tty) &&
@@ -152,5 +156,5 @@ int enter_box(
 		return -1;
 	}
 	progress_end(&s->progress);
-	return tell_result(s, enter, &result, err);
+	return tell_result(s, box, enter, &result, err);
 }

@@ -12,6 +12,7 @@ struct enter {
 	const char *const *argv; /* NULL-terminated; NULL: the user's login shell */
 	const char *user;
 	uint64_t timeout_ms; /* 0: none */
+	bool plain; /* without the environment of a login shell */
 	bool force_tty; /* a terminal in the box even where stdin or stdout is none */
 };
 

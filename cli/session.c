@@ -206,6 +206,7 @@ static int need_state(struct session *s, unsigned needs, struct error *err)
 
 int session_find_box(struct session *s, const char *name, unsigned needs, struct error *err)
 {
+	box_done(&s->box);
 	if (box_find(s->conn, name, &s->box, err) < 0) {
 		if (err->kind == ERROR_NOT_FOUND)
 			s->fault = FAULT_BOX_MISSING;

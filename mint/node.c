@@ -84,7 +84,7 @@ int node_compare(const char *a, const char *b)
 	int bad_x = read_version(a, x), bad_y = read_version(b, y);
 
 	if (bad_x || bad_y)
-		return bad_y - bad_x;
+		return bad_x - bad_y; /* 0 or -1: what is no release comes before all that are */
 	for (int i = 0; i < 3; i++)
 		if (x[i] != y[i])
 			return x[i] < y[i] ? -1 : 1;

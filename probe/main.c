@@ -289,10 +289,17 @@ static int verb_credentials(char **argv, struct error *err)
 
 static int run_verb(int argc, char **argv);
 
+static bool is_quick(const char *verb)
+{
+	return str_equal(verb, "send");
+}
+
 static int verb_serve(char **argv, struct error *err)
 {
+	static const struct serve_verbs served = { run_verb, is_quick };
+
 	(void)argv;
-	return serve(run_verb, err);
+	return serve(&served, err);
 }
 
 static const struct verb {

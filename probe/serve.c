@@ -3,7 +3,8 @@
  * Theory: one loop polls standard input and a pipe for each child. A child's output is passed on line
  * by line, so that lines of different probes never mix. A probe has ended when its pipe is closed; only
  * then is it waited for, and its status printed behind its last line. Children die with this process
- * (PR_SET_PDEATHSIG), also when it is killed.
+ * (PR_SET_PDEATHSIG), also when it is killed. What is done at once is done in this process: an emulated
+ * machine takes milliseconds for a fork, and most lines of a drill send one packet.
  */
 #include "probe/serve.h"
 
@@ -34,7 +35,7 @@ struct child {
 };
 
 struct server {
-	int (*run)(int argc, char **argv);
+	const struct serve_verbs *verbs;
 	struct child *children; /* owned; count of CHILDREN_MAX are in use */
 	size_t count;
 	struct lines input;
@@ -74,9 +75,34 @@ NORETURN static void child_run(const struct server *s, char **argv, int argc, in
 	if (getppid() == 1 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
 		_exit(1);
 	(void)close(0);
-	status = s->run(argc, argv);
+	status = s->verbs->run(argc, argv);
 	fflush(stdout);
 	_exit(status);
+}
+
+/* In this process: what it prints is caught, and passed on line by line. */
+static void run_here(struct server *s, unsigned id, int argc, char **argv)
+{
+	_cleanup_free_ char *text = NULL;
+	FILE *out = stdout, *errs = stderr, *caught;
+	char end[16], *save = NULL;
+	size_t len = 0;
+	int status;
+
+	caught = open_memstream(&text, &len);
+	if (!caught) {
+		refuse(id, "error: out of memory");
+		return;
+	}
+	stdout = stderr = caught;
+	status = s->verbs->run(argc, argv);
+	stdout = out;
+	stderr = errs;
+	(void)fclose(caught);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		say(id, line);
+	(void)snprintf(end, sizeof(end), ".%d", status);
+	say(id, end);
 }
 
 static void child_start(struct server *s, unsigned id, int argc, char **argv)
@@ -148,6 +174,8 @@ static void obey(struct server *s, char *line)
 			(void)kill(old->pid, SIGTERM);
 	} else if (old) {
 		say((unsigned)id, "error: this id is in use");
+	} else if (s->verbs->is_quick(argv[1])) {
+		run_here(s, (unsigned)id, argc - 1, argv + 1);
 	} else {
 		child_start(s, (unsigned)id, argc - 1, argv + 1);
 	}
@@ -186,10 +214,10 @@ static void serve_end(struct server *s)
 		child_end(s, &s->children[0]);
 }
 
-int serve(int (*run)(int argc, char **argv), struct error *err)
+int serve(const struct serve_verbs *verbs, struct error *err)
 {
 	_cleanup_free_ struct child *children = calloc(CHILDREN_MAX, sizeof(*children));
-	struct server s = { .run = run, .children = children };
+	struct server s = { .verbs = verbs, .children = children };
 	struct pollfd fds[CHILDREN_MAX + 1];
 
 	if (!children)

@@ -95,6 +95,23 @@ static int check_space(const struct chain *chain, const struct layer_plan *plan,
 		format_size(plan->bytes, need, sizeof(need)));
 }
 
+/*
+ * It failed, and what could be undone has been. If it was past that, finish it now if that can be;
+ * else the next command for the box does.
+ */
+static int clean_up(struct box_hold *hold, struct error *err)
+{
+	struct error second = { 0 };
+	bool gone = false;
+
+	if (!*hold->box.meta.operation.name)
+		return -1;
+	if (chain_recover(hold, &gone, &second) == 0)
+		return error_hint(err, "; what was half done is finished");
+	log_debug("%s", second.text);
+	return error_hint(err, "; the next command for '%s' finishes or undoes it", hold->box.name);
+}
+
 static int operation_run(struct operation *op, struct error *err)
 {
 	if (check_space(&op->chain, &op->plan, err) < 0)
@@ -104,7 +121,7 @@ static int operation_run(struct operation *op, struct error *err)
 	if (op->run.when == 0)
 		op->run.when = (int64_t)time(NULL);
 	if (chain_run(&op->run, op->name, op->observer, err) < 0)
-		return -1;
+		return clean_up(&op->hold, err);
 	op->report->quiesced = op->run.quiesced;
 	(void)snprintf(op->report->why, sizeof(op->report->why), "%s", op->run.why);
 	(void)snprintf(op->report->note, sizeof(op->report->note), "%s", op->plan.note);
@@ -131,21 +148,23 @@ static int flatten(struct box_hold *hold, const struct steps_observer *observer,
 	for (size_t i = 0; i < plan.len; i++)
 		deletes += plan.items[i].kind == LAYER_DELETE;
 	if (chain_run(&run, "flatten", observer, err) < 0)
-		return -1;
+		return clean_up(hold, err);
 	*ret_merged = deletes;
 	return 0;
 }
 
-static void flatten_if_long(const struct chain *before, struct box_hold *hold,
+/* True when the chain was long, so that what was read of it may be old. */
+static bool flatten_if_long(const struct chain *before, struct box_hold *hold,
 	const struct steps_observer *observer, struct chain_report *report)
 {
 	struct error err = { 0 };
 
 	if (before->graph.layers[before->box->top].depth < LAYER_DEPTH_FLATTEN)
-		return;
+		return false;
 	if (flatten(hold, observer, &report->merged, &err) < 0)
 		(void)snprintf(report->not_merged, sizeof(report->not_merged),
 			"the chain of layers is long and could not be shortened: %.400s", err.text);
+	return true;
 }
 
 /* ---- the operations ---- */
@@ -167,7 +186,7 @@ int chain_snapshot(virConnectPtr conn, const char *name, const char *label,
 		operation_run(&op, err) < 0)
 		return -1;
 	(void)snprintf(report->label, sizeof(report->label), "%s", label);
-	flatten_if_long(&op.chain, &op.hold, observer, report);
+	(void)flatten_if_long(&op.chain, &op.hold, observer, report);
 	return 0;
 }
 
@@ -215,8 +234,15 @@ int chain_freeze_top(struct box_hold *hold, const struct steps_observer *observe
 		.hold = hold, .plan = &plan, .when = (int64_t)time(NULL)
 	};
 
-	if (chain_open(hold, &chain, err) < 0 ||
-		layer_plan_snapshot(&chain.graph, chain.box, NULL, &plan, err) < 0 ||
+	if (chain_open(hold, &chain, err) < 0)
+		return -1;
+	/* before, since what is frozen now has no name and must not be merged away */
+	if (flatten_if_long(&chain, hold, observer, report)) {
+		chain_done(&chain);
+		if (chain_open(hold, &chain, err) < 0)
+			return -1;
+	}
+	if (layer_plan_snapshot(&chain.graph, chain.box, NULL, &plan, err) < 0 ||
 		check_space(&chain, &plan, err) < 0 || chain_run(&run, "freeze", observer, err) < 0)
 		return -1;
 	layer_copy_name(layer, META_VOLUME_MAX, chain.graph.layers[chain.box->top].name);

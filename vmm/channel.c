@@ -75,10 +75,14 @@ struct channel *channel_open_fd(int fd, struct error *err)
 
 enum try { TRY_OPENED, TRY_IN_USE, TRY_ABSENT, TRY_FAILED };
 
-/* libvirt has one code for "in use" and others for the rest; only the first means "try the next". */
+/*
+ * libvirt has one code for "in use" and others for the rest; only the first means "try the next". The name
+ * is asked for beforehand: that call, like most, forgets the last error.
+ */
 static enum try try_port(virDomainPtr dom, struct channel *c, int port, struct error *err)
 {
 	_cleanup_(virStreamFree_p) virStreamPtr stream = NULL;
+	const char *box = virDomainGetName(dom);
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "box.agent.%d", port);
@@ -88,21 +92,23 @@ static enum try try_port(virDomainPtr dom, struct channel *c, int port, struct e
 		return TRY_FAILED;
 	}
 	if (virDomainOpenChannel(dom, name, stream, 0) == 0) {
-		log_debug("box '%s': using port %s", virDomainGetName(dom), name);
+		log_debug("box '%s': using port %s", box, name);
 		c->stream = TAKE(stream);
 		return TRY_OPENED;
 	}
-	if (virt_last_code() == VIR_ERR_OPERATION_FAILED)
+	switch (virt_last_code()) {
+	case VIR_ERR_OPERATION_FAILED:
 		return TRY_IN_USE;
-	if (virt_last_code() == VIR_ERR_INTERNAL_ERROR)
+	case VIR_ERR_INTERNAL_ERROR:
 		return TRY_ABSENT;
-	if (virt_last_code() == VIR_ERR_OPERATION_INVALID)
+	case VIR_ERR_OPERATION_INVALID:
 		error_set(err, ERROR_UNREACHABLE,
-			"box '%s' does not run; start it first: box start %s",
-			virDomainGetName(dom), virDomainGetName(dom));
-	else
-		(void)error_virt(err, "cannot reach the agent of box '%s'", virDomainGetName(dom));
-	return TRY_FAILED;
+			"box '%s' does not run; start it first: box start %s", box, box);
+		return TRY_FAILED;
+	default:
+		(void)error_virt(err, "cannot reach the agent of box '%s'", box);
+		return TRY_FAILED;
+	}
 }
 
 static int open_port(virDomainPtr dom, struct channel *c, struct error *err)
@@ -138,7 +144,7 @@ struct channel *channel_open(virDomainPtr dom, struct error *err)
 		return NULL;
 	if (virStreamEventAddCallback(c->stream, VIR_STREAM_EVENT_READABLE, on_stream, c, NULL) <
 		0) {
-		(void)error_virt(err, "cannot watch the stream to box '%s'", virDomainGetName(dom));
+		(void)error_virt(err, "cannot watch the stream to the box");
 		return NULL;
 	}
 	c->watched = true;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "vmm/copy-script.h"
 
+/* Scripts are easier to read a line each. */
+/* clang-format off */
+
 /* Variables that would change what tar does; words for failing. */
-#define PRELUDE                               \
+#define PRELUDE \
 	"unset TAR_OPTIONS POSIXLY_CORRECT\n" \
 	"fail() { printf '%s\\n' \"$1\" >&2; exit 1; }\n"
 
 /* A folder beside what is to be, which goes away however this ends. */
-#define STAGE                                                     \
+#define STAGE \
 	"stage=$(mktemp -d \"$into/.box-cp-XXXXXX\") || exit 1\n" \
-	"trap 'rm -rf \"$stage\"' EXIT\n"                         \
+	"trap 'rm -rf \"$stage\"' EXIT\n" \
 	"trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM\n"
 
 /* The folder that is to hold $target. */
-#define INTO                                   \
+#define INTO \
 	"into=${target%/*}; into=${into:-/}\n" \
 	"[ -d \"$into\" ] || fail \"there is no folder '$into'\"\n"
 
@@ -41,10 +44,13 @@ const char copy_script_out[] = PRELUDE
 	"fi\n"
 	"tar -c -f - \"$@\"\n";
 
-const char copy_script_cat[] = PRELUDE "[ ! -d \"$1\" ] || fail \"'$1' is a folder\"\n"
-				       "exec cat -- \"$1\"\n";
+const char copy_script_cat[] = PRELUDE
+	"[ ! -d \"$1\" ] || fail \"'$1' is a folder\"\n"
+	"exec cat -- \"$1\"\n";
 
 /*
+ * GNU tar makes a link that climbs only in the end (unless -P), and so spoils its folder's time.
+ *
  * The tree is moved as a whole where nothing is there yet. Else its files are linked into the folder that
  * is there, each of them whole from the beginning.
  */
@@ -54,13 +60,16 @@ const char copy_script_in[] = PRELUDE
 	"	target=${target:-/}\n"
 	"else\n"
 	"	target=$1\n"
-	"	" INTO "fi\n"
+	INTO
+	"fi\n"
 	"if [ -d \"$target\" ]; then\n"
 	"	[ \"$3\" = tree ] || fail \"'$target' is a folder\"\n"
 	"elif [ -e \"$target\" ]; then\n"
 	"	[ -f \"$target\" ] || fail \"'$target' is neither file nor folder\"\n"
 	"	[ \"$3\" = file ] || fail \"'$target' is not a folder\"\n"
-	"fi\n" STAGE "tar -x -p -o -f - -C \"$stage\" || exit 1\n"
+	"fi\n"
+	STAGE
+	"tar -x -p -o ${4:+-P \"$4\"} -f - -C \"$stage\" || exit 1\n"
 	"[ -e \"$stage/done\" ] || fail 'the copy was cut short'\n"
 	"if [ -d \"$target\" ]; then\n"
 	"	cp -alf \"$stage/c/.\" \"$target/\"\n"
@@ -70,8 +79,12 @@ const char copy_script_in[] = PRELUDE
 
 const char copy_script_save[] = PRELUDE
 	"[ ! -d \"$1\" ] || fail \"'$1' is a folder\"\n"
-	"target=$1\n" INTO "if [ -e \"$target\" ] && [ ! -f \"$target\" ]; then\n"
+	"target=$1\n"
+	INTO
+	"if [ -e \"$target\" ] && [ ! -f \"$target\" ]; then\n"
 	"	exec cat >\"$target\"\n"
-	"fi\n" STAGE "cat >\"$stage/c\" || exit 1\n"
+	"fi\n"
+	STAGE
+	"cat >\"$stage/c\" || exit 1\n"
 	"[ ! -e \"$target\" ] || chmod \"$(stat -c %a -- \"$target\")\" \"$stage/c\"\n"
 	"mv -f \"$stage/c\" \"$target\"\n";

@@ -21,6 +21,7 @@
 #include "vmm/copy-place.h"
 #include "vmm/copy-script.h"
 #include "vmm/copy-side.h"
+#include "vmm/guest-catch.h"
 #include "vmm/virt.h"
 
 enum {
@@ -41,23 +42,15 @@ static const struct copy_observer nobody = { 0 };
 /* What is watched while guest_exec runs. */
 struct watches {
 	struct guest *guest; /* lent */
-	int words_fd, words_end; /* owned; read and write end of a pipe */
-	int words, ended, interrupt, grace; /* of libvirt's loop; -1: none */
-	struct str text; /* the first words */
+	struct copy_side *side; /* lent; NULL: none */
+	struct guest_catch words; /* on the script's stderr */
+	int ended, interrupt, grace; /* of libvirt's loop; -1: none */
 };
 
-static void on_words(int watch, int fd, int events, void *data)
-{
-	struct watches *w = data;
-	char buffer[4096];
-	ssize_t n = read(fd, buffer, sizeof(buffer));
-
-	(void)events;
-	if (n > 0)
-		str_append_len(&w->text, buffer, MIN((size_t)n, WORDS_MAX - w->text.len));
-	else if (n == 0)
-		virEventUpdateHandle(watch, 0);
-}
+#define WATCHES_INIT                                                                  \
+	{                                                                             \
+		.words = GUEST_CATCH_INIT, .ended = -1, .interrupt = -1, .grace = -1, \
+	}
 
 static void on_ended(int watch, int fd, int events, void *data)
 {
@@ -66,7 +59,9 @@ static void on_ended(int watch, int fd, int events, void *data)
 	(void)fd;
 	(void)events;
 	virEventUpdateHandle(watch, 0);
-	virEventUpdateTimeout(w->grace, GRACE_MS);
+	/* When all is packed the box still has to take it. */
+	if (copy_side_failed(w->side))
+		virEventUpdateTimeout(w->grace, GRACE_MS);
 }
 
 static void on_grace(int timer, void *data)
@@ -96,32 +91,23 @@ static void unwatch(int *watch)
 
 static void watches_done(struct watches *w)
 {
-	unwatch(&w->words);
 	unwatch(&w->ended);
 	unwatch(&w->interrupt);
 	if (w->grace >= 0)
 		(void)virEventRemoveTimeout(w->grace);
-	cleanup_close_p(&w->words_fd);
-	cleanup_close_p(&w->words_end);
-	str_done(&w->text);
+	guest_catch_done(&w->words);
 }
 
-static int watches_open(struct watches *w, struct guest *g, const struct copy_side *side,
+static int watches_open(struct watches *w, struct guest *g, struct copy_side *side,
 	int interrupt_fd, struct error *err)
 {
-	int pair[2];
-
 	w->guest = g;
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return error_errno(err, errno, "cannot make a pipe");
-	w->words_fd = pair[0];
-	w->words_end = pair[1];
-	if (fd_set_nonblock(w->words_fd, err) < 0)
+	w->side = side;
+	if (guest_catch_open(&w->words, WORDS_MAX, err) < 0)
 		return -1;
-	w->words = virEventAddHandle(w->words_fd, VIR_EVENT_HANDLE_READABLE, on_words, w, NULL);
 	w->grace = virEventAddTimeout(-1, on_grace, w, NULL);
-	if (w->words < 0 || w->grace < 0)
-		return error_virt(err, "cannot watch a descriptor");
+	if (w->grace < 0)
+		return error_virt(err, "cannot set a timer");
 	if (side)
 		w->ended = virEventAddHandle(
 			copy_side_ended_fd(side), VIR_EVENT_HANDLE_READABLE, on_ended, w, NULL);
@@ -131,26 +117,6 @@ static int watches_open(struct watches *w, struct guest *g, const struct copy_si
 	if ((side && w->ended < 0) || (interrupt_fd > 0 && w->interrupt < 0))
 		return error_virt(err, "cannot watch a descriptor");
 	return 0;
-}
-
-/* The words of the box, made one harmless line: lent until watches_done. */
-static const char *watches_words(struct watches *w, struct str *into)
-{
-	char buffer[WORDS_MAX];
-	ssize_t n;
-	size_t len;
-
-	/* What came in the last turn of the loop. */
-	n = w->text.len < WORDS_MAX ? read(w->words_fd, buffer, WORDS_MAX - w->text.len) : 0;
-	if (n > 0)
-		str_append_len(&w->text, buffer, (size_t)n);
-	for (const char *line = str_get(&w->text); *line; line += len + (line[len] == '\n')) {
-		len = strcspn(line, "\n");
-		if (len && into->len)
-			str_append(into, "; ");
-		str_append_escaped(into, line, len, false);
-	}
-	return str_get(into);
 }
 
 /* ---- a script in the box ---- */
@@ -172,13 +138,16 @@ static int run_script(struct watches *w, const struct copy_options *o, const str
 		.timeout_ms = o->timeout_ms,
 		.stdin_fd = s->stdin_fd,
 		.stdout_fd = s->stdout_fd,
-		.stderr_fd = w->words_end,
+		.stderr_fd = w->words.end,
 		.signal_fd = -1,
 	};
 
 	for (size_t i = 0; s->args[i]; i++)
 		argv[4 + i] = s->args[i];
-	return guest_exec(w->guest, &request, ret, err);
+	if (guest_exec(w->guest, &request, ret, err) < 0)
+		return -1;
+	guest_catch_finish(&w->words);
+	return 0;
 }
 
 static int script_verdict(struct watches *w, const struct guest_result *result, struct error *err)
@@ -193,7 +162,8 @@ static int script_verdict(struct watches *w, const struct guest_result *result, 
 			err, ERROR_FAILED, "the box cannot run /bin/sh: %s", result->detail);
 	if (status == 0 || status == COPY_SCRIPT_CHANGED)
 		return 0;
-	if (*watches_words(w, &words))
+	guest_catch_words(&w->words, &words);
+	if (words.len)
 		return error_set(err, ERROR_FAILED, "the box says: %s", str_get(&words));
 	return error_set(err, ERROR_FAILED, "it ended in the box with status %d", status);
 }
@@ -203,7 +173,8 @@ static void pass_words_on(struct watches *w, const struct copy_observer *observe
 {
 	_cleanup_str_ struct str words = STR_INIT;
 
-	if (*watches_words(w, &words) && observer->left_out)
+	guest_catch_words(&w->words, &words);
+	if (words.len && observer->left_out)
 		observer->left_out(str_get(&words), observer->data);
 }
 
@@ -220,7 +191,7 @@ static char *guest_path(const char *path, struct error *err)
 static int stream(
 	struct guest *g, const struct script *s, const struct copy_options *o, struct error *err)
 {
-	_cleanup_(watches_done) struct watches w = { NULL, -1, -1, -1, -1, -1, -1, STR_INIT };
+	_cleanup_(watches_done) struct watches w = WATCHES_INIT;
 	struct guest_result result;
 
 	if (watches_open(&w, g, NULL, o->interrupt_fd, err) < 0 ||
@@ -250,7 +221,7 @@ static int open_pipe(int pair[2], struct error *err)
 static int run_both(struct guest *g, struct copy_side *side, const struct script *s, int ours,
 	const struct copy_options *o, struct error *err)
 {
-	_cleanup_(watches_done) struct watches w = { NULL, -1, -1, -1, -1, -1, -1, STR_INIT };
+	_cleanup_(watches_done) struct watches w = WATCHES_INIT;
 	_cleanup_close_ int pipe_end = ours;
 	struct error box_err = { 0 }, side_err = { 0 };
 	struct guest_result result;
@@ -342,7 +313,7 @@ int copy_from_box(struct guest *g, const char *path, const char *to,
 /* 1: the box's tar knows pax and sparse files; 0: it does not. */
 static int ask_for_tar(struct guest *g, const struct copy_options *o, struct error *err)
 {
-	_cleanup_(watches_done) struct watches w = { NULL, -1, -1, -1, -1, -1, -1, STR_INIT };
+	_cleanup_(watches_done) struct watches w = WATCHES_INIT;
 	const struct script script = { .text = copy_script_tar, .stdin_fd = -1, .stdout_fd = -1 };
 	struct guest_result result;
 

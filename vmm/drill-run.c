@@ -39,6 +39,7 @@ enum {
 	QUIET_MS = 120, /* no sight for so long: all have come */
 	SETTLE_MS = 1500, /* but never longer than this */
 	SCAN_MS = 60000, /* for looking through a file system */
+	MOST_MS = 90000, /* for one wait, whatever still comes */
 	WATCH_MS = 590000,
 };
 
@@ -55,6 +56,7 @@ struct runner {
 	bool facts_ended[2];
 	bool *ended; /* owned; by item */
 	uint64_t last_sight; /* virt_now_ms */
+	uint64_t last_line; /* the same: somebody is still at work */
 	bool door_open;
 };
 
@@ -116,6 +118,7 @@ static void on_line(size_t n, unsigned id, const char *text, void *data)
 {
 	struct runner *r = data;
 
+	r->last_line = virt_now_ms();
 	if (id == ID_FACTS) {
 		on_facts(r, n, text);
 	} else if (id > ID_FACTS && id <= ID_LISTEN) {
@@ -128,14 +131,19 @@ static void on_line(size_t n, unsigned id, const char *text, void *data)
 	}
 }
 
-/* Turn until done says so, at most timeout_ms. 0 also when time ran out; -1 when interrupted. */
+/*
+ * Turn until done says so, or nothing came for timeout_ms, at most MOST_MS. 0 also when time ran out; -1
+ * when interrupted.
+ */
 static int turn_until(struct runner *r, bool (*done)(const struct runner *r), unsigned timeout_ms,
 	struct error *err)
 {
-	uint64_t deadline = virt_now_ms() + timeout_ms;
+	uint64_t begun = virt_now_ms();
 
+	r->last_line = begun;
 	while (!done(r)) {
 		uint64_t now = virt_now_ms();
+		uint64_t deadline = MIN(r->last_line + timeout_ms, begun + MOST_MS);
 
 		if (now >= deadline)
 			return 0;

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/parse.h"
 #include "images/digest.h"
 #include "net/host-files.h"
@@ -103,7 +104,6 @@ static bool has_gateway(const struct drill_world *w)
 
 static int read_box(struct drill_site *s, int i, const char *name, struct error *err)
 {
-	_cleanup_free_ char *xml = NULL;
 	struct box_hardware hardware;
 	struct drill_box *to = &s->world.box[i];
 	enum box_state state;
@@ -115,11 +115,6 @@ static int read_box(struct drill_site *s, int i, const char *name, struct error 
 	if (state != BOX_RUNNING)
 		return error_set(err, ERROR_BUSY, "box '%s' is %s; start it: box start %s", name,
 			box_state_name(state), name);
-	xml = virDomainGetXMLDesc(s->box[i].dom, 0);
-	if (!xml)
-		return error_virt(err, "cannot read the definition of box '%s'", name);
-	if (drill_domain_parse(xml, &s->domain[i], err) < 0)
-		return -1;
 	s->tcg = s->tcg || hardware.tcg;
 	_Static_assert(sizeof(to->name) == BOX_NAME_MAX, "the same length");
 	_Static_assert(sizeof(to->tap) == sizeof(s->box[i].meta.tap), "the same length");
@@ -171,8 +166,6 @@ static int look_locally(struct drill_site *s, struct error *err)
 		return -1;
 	if (!s->root)
 		return 0;
-	for (int i = 0; i < 2; i++)
-		s->pids[i] = read_pid(s->box[i].name);
 	s->nl = nl_open(NETLINK_NETFILTER, err);
 	return s->nl ? 0 : -1;
 }
@@ -226,13 +219,35 @@ static void check_hook(struct drill_site *s, struct drill_finding *ret)
 	drill_check_hook(HOST_HOOK_QEMU, isolation_paths.ports, uuids, ret);
 }
 
+static void check_listener(
+	struct drill_site *s, const struct drill_domain *domain, struct drill_finding *ret)
+{
+	int pids[2] = { 0, 0 };
+
+	for (int i = 0; s->root && i < 2; i++)
+		pids[i] = read_pid(s->box[i].name);
+	drill_check_listener(domain, pids, ret);
+}
+
+/* The box's definition as it is in force now. */
+static void read_domain(struct drill_site *s, struct drill_domain *ret)
+{
+	_cleanup_free_ char *xml = virDomainGetXMLDesc(s->box[DRILL_A].dom, 0);
+	struct error err = { 0 };
+
+	*ret = (struct drill_domain){ .known = false };
+	if (!xml || drill_domain_parse(xml, ret, &err) < 0)
+		log_debug("drill: the definition of '%s' cannot be read", s->box[DRILL_A].name);
+}
+
 void drill_site_check(struct drill_site *site, const struct drill_facts *facts, const char *name,
 	struct drill_finding *ret)
 {
-	const struct drill_domain *domain = &site->domain[DRILL_A];
+	struct drill_domain domain;
 	bool host_only = str_equal(name, "port-flag") || str_equal(name, "hook") ||
 			 str_equal(name, "rules-intact");
 
+	read_domain(site, &domain);
 	if (host_only && !site->local)
 		drill_find(ret, ANSWER_UNSEEN, "the host is another machine");
 	else if (str_equal(name, "port-flag"))
@@ -242,13 +257,13 @@ void drill_site_check(struct drill_site *site, const struct drill_facts *facts, 
 	else if (str_equal(name, "rules-intact"))
 		check_rules(site, ret);
 	else if (str_equal(name, "one-nic"))
-		drill_check_nic(facts, domain, ret);
+		drill_check_nic(facts, &domain, ret);
 	else if (str_equal(name, "no-host-device"))
-		drill_check_devices(facts, domain, ret);
+		drill_check_devices(facts, &domain, ret);
 	else if (str_equal(name, "no-host-listener"))
-		drill_check_listener(domain, site->pids, ret);
+		check_listener(site, &domain, ret);
 	else if (str_equal(name, "no-page-merging"))
-		drill_check_merging(domain, ret);
+		drill_check_merging(&domain, ret);
 }
 
 int drill_site_rules_digest(const struct drill_site *site, char hex[65], struct error *err)

@@ -13,13 +13,11 @@
 struct drill_site {
 	virConnectPtr conn; /* lent */
 	struct box box[2]; /* owned */
-	struct drill_domain domain[2];
 	struct drill_world world; /* owned */
 	bool tcg; /* one of the boxes is emulated */
 	bool local; /* the boxes' bridge is on this machine, in this network namespace */
 	bool root; /* and we may look at all of it */
 	struct nl *nl; /* owned; to the packet filter; NULL unless root */
-	int pids[2]; /* of the boxes' QEMU; 0: not known */
 	char kernel[80], libvirt[32],
 		qemu[32]; /* versions, for the report; kernel "" when not local */
 	char hostname[128]; /* of the hypervisor */

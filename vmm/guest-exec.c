@@ -38,6 +38,7 @@ struct tap {
 	int watch; /* -1: cannot be watched */
 	int events; /* watched for */
 	bool ready;
+	bool patient; /* it never waits: worth trying again without asking */
 	size_t most; /* bytes per write */
 };
 
@@ -63,23 +64,24 @@ static void on_tap(int watch, int fd, int events, void *data)
 	tap->ready = true;
 }
 
-/* Flags of our own for a pipe or terminal; -1: use the caller's descriptor as it is. */
-static int open_anew(int fd, int mode, size_t *ret_most)
+/*
+ * Flags of our own for a pipe or terminal. A regular file needs none, since it does not wait for anybody;
+ * what else there is, is used as it is.
+ */
+static void open_anew(struct tap *tap, int mode)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	char path[32];
-	int own;
 
-	*ret_most = SIZE_MAX;
-	if (fstat(fd, &st) < 0 || S_ISREG(st.st_mode))
-		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	own = S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)
-		      ? open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-		      : -1;
-	if (own < 0)
-		*ret_most = PIPE_BUF;
-	return own;
+	(void)fstat(tap->fd, &st);
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", tap->fd);
+		tap->own = open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	} else {
+		tap->patient = S_ISREG(st.st_mode);
+	}
+	tap->patient |= tap->own >= 0;
+	tap->most = tap->patient ? SIZE_MAX : PIPE_BUF;
 }
 
 static int tap_open(struct tap *tap, int fd, int mode, struct error *err)
@@ -90,7 +92,7 @@ static int tap_open(struct tap *tap, int fd, int mode, struct error *err)
 		return 0;
 	}
 	if (mode >= 0)
-		tap->own = open_anew(fd, mode, &tap->most);
+		open_anew(tap, mode);
 	tap->watch = virEventAddHandle(tap->own >= 0 ? tap->own : fd, 0, on_tap, tap, NULL);
 	return tap->watch < 0 ? error_virt(err, "cannot watch descriptor %d", fd) : 0;
 }
@@ -305,7 +307,7 @@ static int step_input(struct pump *p)
 		!frame_outlet_room(&p->in, &p->g->writer))
 		return 0;
 	n = frame_outlet_read(&p->in, &p->g->writer, tap_fd(&p->in_tap));
-	p->in_tap.ready = false;
+	p->in_tap.ready = p->in_tap.patient && n > 0;
 	if (n < 0 && errno == EAGAIN)
 		return 0;
 	if (n <= 0) {
@@ -331,8 +333,8 @@ static int step_output(struct pump *p, struct frame_inlet *in, struct tap *tap)
 	}
 	if (!tap->ready)
 		return 0;
-	tap->ready = false;
 	moved = frame_inlet_write(in, tap_fd(tap), tap->most);
+	tap->ready = tap->patient && moved > 0;
 	if (moved < 0) {
 		frame_inlet_close(in, &p->g->writer);
 		return 1;

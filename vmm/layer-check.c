@@ -143,13 +143,13 @@ static bool is_outside(const struct layer_graph *g, const char *path)
 	       strncmp(path, g->layers[0].path, (size_t)(slash - path)) != 0;
 }
 
-static int refuse_outsiders(
-	const struct layer_graph *g, const struct layer_change *c, struct error *err)
+int layer_graph_check_others(
+	const struct layer_graph *g, const struct layer_box *except, struct error *err)
 {
 	for (size_t i = 0; i < g->boxes_len; i++) {
 		const struct layer_box *box = &g->boxes[i];
 
-		if (box != c->box && box->top >= g->len && is_outside(g, box->top_path))
+		if (box != except && box->top >= g->len && is_outside(g, box->top_path))
 			return error_set(err, ERROR_BUSY,
 				"cannot tell which layers box '%s' needs: its disk '%.200s' is not in the pool; move it back or remove that box first",
 				box->name, box->top_path);
@@ -165,7 +165,7 @@ int layer_graph_freed(const struct layer_graph *g, const struct layer_change *ch
 
 	if (!stood || !needed)
 		return error_oom(err);
-	if (refuse_outsiders(g, change, err) < 0)
+	if (layer_graph_check_others(g, change->box, err) < 0)
 		return -1;
 	mark_box(g, change->box, change->box->top, NULL, stood);
 	mark_chain(g, change->roots[0], stood);

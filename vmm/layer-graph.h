@@ -135,6 +135,13 @@ size_t layer_graph_below(const struct layer_graph *g, size_t layer);
 int layer_graph_check(
 	const struct layer_graph *g, const struct layer_box *box, struct error *err) MUST_CHECK;
 
+/*
+ * What every other box stands on is known. ERROR_BUSY when the disk of one is outside the pool: then no
+ * layer may be deleted.
+ */
+int layer_graph_check_others(
+	const struct layer_graph *g, const struct layer_box *except, struct error *err) MUST_CHECK;
+
 /* lower is in the chain of upper (both indices; a layer is in its own chain). */
 bool layer_graph_stands_on(const struct layer_graph *g, size_t upper, size_t lower);
 
@@ -153,8 +160,7 @@ uint64_t layer_graph_own_bytes(const struct layer_graph *g, size_t layer);
  * all that bear its UUID as well. Needed are the chains of all tops, labels and pins, and of every
  * layer that is no candidate: so a stray volume protects what it stands on.
  *
- * ret_free has g->len entries. ERROR_BUSY when another box's disk is outside the pool, since what it
- * stands on cannot be known.
+ * ret_free has g->len entries. Errors of layer_graph_check_others.
  */
 struct layer_change {
 	const struct layer_box *box;

@@ -179,7 +179,7 @@ int layer_plan_forget(const struct layer_graph *g, const struct layer_box *box, 
 {
 	const struct layer_label *found = layer_plan_label(box, label, err);
 
-	if (!found)
+	if (!found || layer_graph_check_others(g, box, err) < 0)
 		return -1;
 	layer_plan_begin(plan, box);
 	return layer_plan_finish(plan, plan_forget(g, box, found, plan, err));
@@ -284,5 +284,7 @@ int layer_plan_flatten(const struct layer_graph *g, const struct layer_box *box,
 	layer_plan_begin(plan, box);
 	if (g->layers[box->top].depth <= LAYER_DEPTH_FLATTEN)
 		return 0;
+	if (layer_graph_check_others(g, box, err) < 0)
+		return -1;
 	return layer_plan_finish(plan, plan_flatten(g, box, plan, err));
 }

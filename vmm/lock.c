@@ -312,8 +312,13 @@ static int try_once(virStoragePoolPtr pool, const struct lock_holder *self,
 	if (found != 0)
 		return found < 0 ? -1 : 0;
 	lock_name_format(self, name);
-	if (pool_create_raw(pool, name, 0, err) < 0)
-		return -1;
+	if (pool_create_raw(pool, name, 0, err) < 0) {
+		if (err->kind != ERROR_EXISTS)
+			return -1;
+		error_clear(err); /* this very process holds it, since this very millisecond */
+		*other = *self;
+		return 0;
+	}
 	found = find_other(pool, self, other, err);
 	if (found == 0)
 		return 1;

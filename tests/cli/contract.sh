@@ -44,3 +44,11 @@ fault 2 usage "unknown option '--timout'; did you mean '--timeout'?" exec --timo
 fault 2 usage '--timeout' exec --timeout soon web -- true
 fault 2 usage "'a.b' is no name for a session" tmux web a.b
 fault 2 usage 'tmux needs a terminal' tmux web
+
+# run: what is missing is told apart, before anything is made.
+export BOX_DATA=$source_root
+fault 125 image-missing "no such template: 'nosuch'" run --template nosuch -- true
+fault 2 usage '--from and --template exclude each other' run --template blank --from web -- true
+fault 2 usage '--name' run --name 'Not a name' -- true
+fault 126 start-failed "this host is not set up: it has no storage pool 'box'" run -- true
+fault 2 usage "'-l' comes after the first word" run ls -l

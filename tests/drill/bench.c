@@ -15,8 +15,8 @@ static bool put_variable(const struct drill_world *w, const char *name, struct s
 	const struct {
 		const char *name, *text;
 	} texts[] = { { "a_tap", a->tap }, { "b_tap", b->tap }, { "a_mac", a->mac },
-		{ "b_mac", b->mac }, { "a_if", a->iface }, { "b_name", b->name },
-		{ "bridge", w->bridge } };
+		{ "b_mac", b->mac }, { "a_if", a->iface }, { "a_name", a->name },
+		{ "b_name", b->name }, { "bridge", w->bridge }, { "tests", TESTS_DRILL } };
 	const struct {
 		const char *name;
 		uint32_t addr;
@@ -130,6 +130,7 @@ static int mend(struct bench *b, const struct mutation *m, struct error *err)
 {
 	if (run_lines(b, m->mend_host, b->on_host, err) < 0 ||
 		run_lines(b, m->mend_box, b->in_box, err) < 0 ||
+		run_lines(b, m->mend_peer, b->in_peer, err) < 0 ||
 		(m->names && b->names(b->ops.ctx, "", err) < 0))
 		return -1;
 	return b->mend(b->ops.ctx, err);
@@ -208,6 +209,7 @@ static int drill(struct bench *b, const struct mutation *m, struct error *err)
 		run.argv[DRILL_A] = nowhere;
 	run.ops = b->ops;
 	run.interrupt_fd = -1;
+	b->run = &run;
 	if (drill_run(&run, err) < 0)
 		return -1;
 	wrong = compare(b, m, &run);
@@ -216,6 +218,11 @@ static int drill(struct bench *b, const struct mutation *m, struct error *err)
 			(uintmax_t)(virt_now_ms() - begun), run.plan.items.len);
 	fflush(stdout);
 	return wrong != 0;
+}
+
+const struct drill_facts *bench_facts(const struct bench *b)
+{
+	return &b->run->facts[DRILL_A];
 }
 
 static int mutate(struct bench *b, const struct mutation *m, struct error *err)
@@ -259,20 +266,4 @@ int bench_run(struct bench *b, const char *const *words, struct error *err)
 		wrong += one;
 	}
 	return wrong;
-}
-
-int bench_unshown(void)
-{
-	int count = 0;
-
-	for (size_t i = 0; i < drill_claim_count; i++) {
-		bool shown = false;
-
-		for (size_t k = 0; k < mutation_count; k++)
-			shown = shown || word_in(mutations[k].broken, drill_claims[i].id);
-		if (!shown)
-			printf("WRONG no mutation turns '%s' broken\n", drill_claims[i].id);
-		count += !shown;
-	}
-	return count;
 }

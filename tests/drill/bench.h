@@ -19,8 +19,13 @@ struct bench {
 	const struct ruleset *rules; /* as they should be */
 	int (*on_host)(void *ctx, const char *line, struct error *err);
 	int (*in_box)(void *ctx, const char *line, struct error *err);
+	int (*in_peer)(
+		void *ctx, const char *line, struct error *err); /* NULL: no mutation needs it */
 	int (*names)(void *ctx, const char *arguments, struct error *err); /* NULL: dead */
 	int (*mend)(void *ctx, struct error *err);
+	/* Of the drill that runs. */
+	const char *program; /* the mutation's; NULL: none */
+	const struct drill_run *run;
 };
 
 /*
@@ -29,7 +34,7 @@ struct bench {
  */
 int bench_run(struct bench *b, const char *const *words, struct error *err) MUST_CHECK;
 
-/* Claims, out of all, that no mutation turns broken: printed. Returns how many. */
-int bench_unshown(void);
+/* What box A has told of itself in the drill that runs. */
+const struct drill_facts *bench_facts(const struct bench *b);
 
 #endif

@@ -344,6 +344,89 @@ const struct mutation mutations[] = {
 		.unknown = "egress-public dns-public dns-pinned peer-name peer-reverse range-10 range-metadata "
 			"peer-tcp peer-raw spoof-mac ipv6-host host-gateway-tcp host-loopback *",
 	},
+
+	/* ---- real boxes, their host and their domains ---- */
+	{
+		.name = "the hook disabled",
+		.where = MUTATION_REAL,
+		.host = { "chmod 0644 /etc/libvirt/hooks/qemu.d/box" },
+		.mend_host = { "chmod 0755 /etc/libvirt/hooks/qemu.d/box" },
+		.broken = "hook",
+	},
+	{
+		.name = "names registered in libvirt's network",
+		.where = MUTATION_REAL,
+		.host = { "virsh -q net-update boxnet add dns-host "
+			"<host\tip='{b_ip}'><hostname>{b_name}</hostname></host> --live" },
+		.mend_host = { "virsh -q net-update boxnet delete dns-host "
+			"<host\tip='{b_ip}'><hostname>{b_name}</hostname></host> --live" },
+		.broken = "peer-name peer-reverse",
+	},
+	{
+		.name = "libvirt's name server stopped",
+		.where = MUTATION_REAL,
+		.host = { "xargs -a /run/libvirt/network/boxnet.pid kill -STOP" },
+		.mend_host = { "xargs -a /run/libvirt/network/boxnet.pid kill -CONT" },
+		.unknown = "dns-public dns-pinned peer-name peer-reverse range-10 peer-tcp spoof-mac "
+			"ipv6-host host-gateway-tcp host-to-box *",
+	},
+	{
+		.name = "a second network device",
+		.where = MUTATION_REAL,
+		.host = { "virsh -q attach-interface {a_name} network boxnet --model virtio --live "
+			"--mac 52:54:00:77:77:77" },
+		.mend_host = { "virsh -q detach-interface {a_name} network --live --mac 52:54:00:77:77:77" },
+		.broken = "one-nic",
+	},
+	{
+		.name = "a file of the host as a device",
+		.where = MUTATION_REAL,
+		.host = { "virsh -q attach-device {a_name} {tests}/channel-file.xml --live" },
+		.mend_host = { "virsh -q detach-device {a_name} {tests}/channel-file.xml --live" },
+		.broken = "no-host-device",
+	},
+	{
+		.name = "a port of the host that listens for the box",
+		.where = MUTATION_REAL,
+		.host = { "virsh -q attach-device {a_name} {tests}/channel-tcp.xml --live" },
+		.mend_host = { "virsh -q detach-device {a_name} {tests}/channel-tcp.xml --live" },
+		.broken = "no-host-listener no-host-device",
+	},
+	{
+		.name = "two boxes with one name",
+		.where = MUTATION_REAL,
+		.box = { "hostname {b_name}" },
+		.mend_box = { "hostname {a_name}" },
+		.broken = "identity",
+	},
+	{
+		.name = "a login in a fresh image",
+		.where = MUTATION_REAL,
+		.peer = { "cp /etc/hostname /root/.netrc" },
+		.mend_peer = { "rm /root/.netrc" },
+		.broken = "image-credentials",
+	},
+	{
+		.name = "a key in the seed",
+		.where = MUTATION_REAL,
+		.peer = { "mv /dev/disk/by-label/CIDATA /dev/disk/by-label/CIDATA.was",
+			"ln -s /etc/ssh/ssh_host_ed25519_key /dev/disk/by-label/CIDATA" },
+		.mend_peer = { "mv /dev/disk/by-label/CIDATA.was /dev/disk/by-label/CIDATA" },
+		.broken = "seed-credentials",
+	},
+	{
+		.name = "a command that takes any machine",
+		.where = MUTATION_REAL,
+		.program = "/bin/true",
+		.broken = "ownership",
+	},
+	{
+		.name = "memory that may be merged",
+		.where = MUTATION_REAL,
+		.host = { "{tests}/redefine.sh {a_name} memoryBacking" },
+		.mend_host = { "{tests}/redefine.sh {a_name}" },
+		.broken = "no-page-merging",
+	},
 };
 /* clang-format on */
 const size_t mutation_count = ARRAY_LEN(mutations);

@@ -25,13 +25,16 @@ struct mutation {
 	const char *without[MUTATION_LINES]; /* rules with these counters are not loaded */
 	const char *no_chain; /* rules of this chain are not loaded */
 	const char *host[MUTATION_LINES]; /* run on the host, after the rules */
-	const char *box[MUTATION_LINES]; /* run in box A */
+	const char *box[MUTATION_LINES]; /* run in box A, as root */
+	const char *peer[MUTATION_LINES]; /* run in box B, as root */
 	const char
 		*names; /* the gateway's name server gets these arguments; "dead": there is none */
 	bool no_tool; /* the probe cannot be started in box A */
+	const char *program; /* claim ownership tries this instead of box */
 	/* What the rules' reload, the port flags and a new name server do not mend. */
 	const char *mend_host[MUTATION_LINES];
 	const char *mend_box[MUTATION_LINES];
+	const char *mend_peer[MUTATION_LINES];
 	/*
 	 * Blank-separated ids: exactly these are broken, exactly these unknown, all others hold. A last
 	 * "*" in unknown: others may be unknown, too.

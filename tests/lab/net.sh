@@ -110,7 +110,7 @@ net_servers() {
 	echo 'hello from wan' >"$LAB_STATE/www/index.html"
 	net_serve wan dnsmasq.log dnsmasq --keep-in-foreground --conf-file=/dev/null --user=root \
 		--pid-file --no-resolv --no-hosts --bind-interfaces --listen-address="$WAN_DNS" \
-		--log-queries --log-facility=- --local=// \
+		--log-queries --log-facility=- --local=// --address=/#/ \
 		--address="/example.test/$WAN_NAMED" --address=/example.test/2001:db8:77::80 \
 		--address="/example.com/$WAN_NAMED" --address="/example.org/$WAN_NAMED" \
 		--address=/rebind.test/10.20.30.40

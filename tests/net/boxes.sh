@@ -18,6 +18,7 @@ boxes_begin() {
 	virsh net-info boxnet >/dev/null 2>&1 || skip 'this lab has no boxnet: its box has no setup-host'
 	base=$(ip -4 -json addr show dev boxnet | jq -r '.[0].addr_info[0].local')
 	base=${base%.1}
+	# shellcheck disable=SC2034 # for the scripts that include this one
 	probe=$BOX_BUILD/probe/box-probe
 	holders=()
 	make_scratch

@@ -3,7 +3,11 @@
  * The host's sessions against the agent inside a real guest kernel: QEMU without acceleration boots an
  * initramfs (micro-guest.sh) in a few seconds, and every port box.agent.N is a Unix socket of the test.
  *
- * usage: agent-guest KERNEL INITRAMFS [--bulk MIB]
+ * With --domain the guest is a running libvirt domain instead, and the way in is libvirt's channel.
+ *
+ * usage: agent-guest [--bulk MIB] KERNEL INITRAMFS
+ *        agent-guest [--bulk MIB] --domain NAME
+ *        agent-guest --child WORK PORT PLACE     a process of a test; PLACE is its folder or domain
  */
 #include "tests/unit/test.h"
 
@@ -25,6 +29,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/run.h"
+#include "vmm/channel.h"
 #include "vmm/guest.h"
 #include "vmm/virt.h"
 
@@ -33,10 +38,13 @@ enum { PORTS = 10, DISK_MIB = 32, ABORTS = 100, ROW = 50, AT_ONCE = 8 };
 static const struct guest_wait patient = { .timeout_ms = 60000 };
 static const struct guest_wait quick = { .timeout_ms = 10000 };
 
-static char dir[] = "/tmp/box-agent-guest.XXXXXX";
+static char dir[64] = "/tmp/box-agent-guest.XXXXXX";
 static const char *kernel, *initramfs;
 static pid_t qemu;
 static bool child; /* in a process of a test: failing there must not go on with the other tests */
+static const char *domain; /* NULL: QEMU of our own */
+static virConnectPtr conn;
+static virDomainPtr dom;
 static uint64_t bulk_mib = 64;
 
 /* ---- the guest ---- */
@@ -137,16 +145,33 @@ static int port_connect(int port)
 	return -1;
 }
 
+/* On a port; with libvirt on any that is free. */
+static struct guest *open_session(int port, const struct guest_wait *wait, struct error *err)
+{
+	return domain ? guest_open(dom, wait, err) : guest_open_fd(port_connect(port), wait, err);
+}
+
 static struct guest *session(int port)
 {
 	struct error err = { 0 };
-	struct guest *g = guest_open_fd(port_connect(port), &quick, &err);
+	struct guest *g = open_session(port, &quick, &err);
 
 	if (!g && child)
 		_exit(3);
 	if (!g)
 		fail_msg("no session on port %d: %s", port, err.text);
 	return g;
+}
+
+static void connect_libvirt(void)
+{
+	struct error err = { 0 };
+
+	conn = virt_open(NULL, &err);
+	if (!conn)
+		fail_msg("%s", err.text);
+	dom = virDomainLookupByName(conn, domain);
+	assert_non_null(dom);
 }
 
 static int start(void **state)
@@ -156,15 +181,18 @@ static int start(void **state)
 	struct guest *g;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	make_disk();
-	start_qemu();
-	g = guest_open_fd(port_connect(0), &patient, &err);
+	if (domain) {
+		connect_libvirt();
+	} else {
+		assert_non_null(mkdtemp(dir));
+		make_disk();
+		start_qemu();
+	}
+	g = open_session(0, &patient, &err);
 	if (!g)
 		fail_msg("the guest does not answer: %s", err.text);
 	guest_close(g);
-	print_message("first answer %llu ms after the start of QEMU\n",
-		(unsigned long long)(virt_now_ms() - begin));
+	print_message("first answer after %llu ms\n", (unsigned long long)(virt_now_ms() - begin));
 	return 0;
 }
 
@@ -173,6 +201,10 @@ static int stop(void **state)
 	struct error err = { 0 };
 
 	(void)state;
+	if (domain) {
+		(void)virDomainFree(dom);
+		return virConnectClose(conn) > 0 ? -1 : 0;
+	}
 	(void)kill(qemu, SIGKILL);
 	(void)waitpid(qemu, NULL, 0);
 	return file_remove_tree(dir, &err);
@@ -366,47 +398,56 @@ static void test_sessions_in_a_row(void **state)
 		ROW, (double)(execs - begin) / ROW, (double)(virt_now_ms() - execs) / ROW);
 }
 
-/* In a process of its own, since libvirt's loop belongs to one thread. */
-static pid_t in_child(void (*work)(int port), int port)
+/*
+ * In a process of its own, and a program of its own: libvirt's loop belongs to one thread, and its
+ * connections do not survive a fork.
+ */
+static pid_t in_child(const char *work, int port)
 {
 	pid_t pid = fork();
+	char number[16];
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		child = true;
-		work(port);
-		_exit(0);
+		(void)snprintf(number, sizeof(number), "%d", port);
+		(void)execl("/proc/self/exe", "agent-guest", "--child", work, number,
+			domain ? domain : dir, (char *)NULL);
+		_exit(98);
 	}
 	return pid;
 }
 
+/* Goes on only when all the others are there too: sessions are side by side, or this ends with 9. */
 static void copy_a_megabyte(int port)
 {
+	static const char script[] =
+		"mkdir -p /run/at; touch /run/at/%d; n=0;"
+		"until [ $(ls /run/at | wc -l) = %d ]; do n=$((n+1)); [ $n -lt 400 ] || exit 9; sleep 0.1; done;"
+		"head -c 1000000 /dev/zero | tr '\\0' x";
+	struct error err = { 0 };
+	_cleanup_free_ char *command = str_format(&err, script, port, AT_ONCE);
 	struct guest *g = session(port);
 	int status;
-	char *text = sh(g, "head -c 1000000 /dev/zero | tr '\\0' x | (sleep 1; cat)", &status);
+	char *text = sh(g, command, &status);
 
 	if (status || strlen(text) != 1000000 || strspn(text, "x") != 1000000)
-		_exit(1);
+		_exit(status ? status : 1);
 	guest_close(g);
 }
 
 static void test_many_at_once(void **state)
 {
 	pid_t pids[AT_ONCE];
-	uint64_t begin = virt_now_ms();
 
 	(void)state;
 	for (int i = 0; i < AT_ONCE; i++)
-		pids[i] = in_child(copy_a_megabyte, i);
+		pids[i] = in_child("copy", i);
 	for (int i = 0; i < AT_ONCE; i++) {
 		int status;
 
 		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
 		assert_int_equal(status, 0);
 	}
-	/* Side by side: each waits a second inside. */
-	assert_true(virt_now_ms() - begin < 1000 * AT_ONCE);
 }
 
 static void stream_for_ever(int port)
@@ -432,7 +473,7 @@ static void test_killed_in_mid_stream(void **state)
 
 	(void)state;
 	for (int i = 0; i < ABORTS; i++) {
-		pid_t pid = in_child(stream_for_ever, 4);
+		pid_t pid = in_child("stream", 4);
 		long ms = 5 + i * 13 % 150;
 
 		(void)nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
@@ -465,7 +506,7 @@ static void sleep_at_a_terminal(int port)
 
 static void test_hang_up_ends_what_runs(void **state)
 {
-	pid_t pid = in_child(sleep_at_a_terminal, 5);
+	pid_t pid = in_child("sleep", 5);
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
@@ -642,7 +683,7 @@ static void test_first_boot(void **state)
 	_cleanup_(guest_close_p) struct guest *g = session(1);
 	_cleanup_str_ struct str seen = STR_INIT;
 	struct error err = { 0 };
-	pid_t pid = in_child(write_stages, 2);
+	pid_t pid = in_child("stages", 2);
 	int status;
 
 	(void)state;
@@ -673,6 +714,85 @@ static void test_agent_restarted(void **state)
 	assert_ok(guest_ping(g, &quick, &err), &err);
 }
 
+/* ---- with libvirt ---- */
+
+static void test_all_ports_in_use(void **state)
+{
+	struct guest *all[CHANNEL_PORTS];
+	struct error err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < CHANNEL_PORTS; i++)
+		all[i] = session(0);
+	assert_null(guest_open(dom, &quick, &err));
+	assert_error(&err, ERROR_BUSY, "all ways into box '");
+	guest_close(all[7]);
+	all[7] = session(0);
+	for (int i = 0; i < CHANNEL_PORTS; i++)
+		guest_close(all[i]);
+}
+
+/* Last of all: the domain ends within a session. */
+static void test_domain_ends(void **state)
+{
+	const char *argv[] = { "sh", "-c", "echo begun; sleep 1000", NULL };
+	struct guest_exec r = request(argv);
+	struct guest *g = session(0);
+	struct guest_result result;
+	struct error err = { 0 };
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		(void)nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+		(void)execlp("virsh", "virsh", "-q", "destroy", domain, (char *)NULL);
+		_exit(98);
+	}
+	assert_int_equal(guest_exec(g, &r, &result, &err), -1);
+	assert_int_equal(err.kind, ERROR_UNREACHABLE);
+	guest_close(g);
+	(void)waitpid(pid, NULL, 0);
+	error_clear(&err);
+	assert_null(guest_open(dom, &quick, &err));
+	assert_error(&err, ERROR_UNREACHABLE, "does not run; start it first: box start");
+}
+
+/* ---- main ---- */
+
+static const struct {
+	const char *name;
+	void (*work)(int port);
+} works[] = {
+	{ "copy", copy_a_megabyte },
+	{ "stream", stream_for_ever },
+	{ "sleep", sleep_at_a_terminal },
+	{ "stages", write_stages },
+};
+
+static int be_child(const char *work, const char *port, const char *place)
+{
+	child = true;
+	if (*place == '/') {
+		(void)snprintf(dir, sizeof(dir), "%s", place);
+	} else {
+		domain = place;
+		connect_libvirt();
+	}
+	for (size_t i = 0; i < ARRAY_LEN(works); i++) {
+		if (str_equal(works[i].name, work)) {
+			works[i].work((int)strtol(port, NULL, 10));
+			return 0;
+		}
+	}
+	return 97;
+}
+
+static int usage(void)
+{
+	(void)fprintf(stderr, "usage: agent-guest [--bulk MIB] KERNEL INITRAMFS | --domain NAME\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -692,16 +812,30 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_first_boot),
 		cmocka_unit_test(test_agent_restarted),
 	};
+	const struct CMUnitTest with_libvirt[] = {
+		cmocka_unit_test(test_all_ports_in_use),
+		cmocka_unit_test(test_domain_ends),
+	};
 	struct error err = { 0 };
+	int failed;
 
-	if (argc != 3 && argc != 5) {
-		(void)fprintf(stderr, "usage: agent-guest KERNEL INITRAMFS [--bulk MIB]\n");
-		return 2;
-	}
-	kernel = argv[1];
-	initramfs = argv[2];
-	if (argc == 5 && parse_u64(argv[4], 1, 100000, "--bulk", &bulk_mib, &err) < 0)
-		return 2;
 	(void)virEventRegisterDefaultImpl();
-	return cmocka_run_group_tests(tests, start, stop);
+	if (argc == 5 && str_equal(argv[1], "--child"))
+		return be_child(argv[2], argv[3], argv[4]);
+	if (argc > 2 && str_equal(argv[1], "--bulk")) {
+		if (parse_u64(argv[2], 1, 100000, "--bulk", &bulk_mib, &err) < 0)
+			return usage();
+		argc -= 2;
+		argv += 2;
+	}
+	if (argc != 3)
+		return usage();
+	if (!str_equal(argv[1], "--domain")) {
+		kernel = argv[1];
+		initramfs = argv[2];
+		return cmocka_run_group_tests(tests, start, stop);
+	}
+	domain = argv[2];
+	failed = cmocka_run_group_tests_name("agent", tests, start, stop);
+	return failed ? failed : cmocka_run_group_tests_name("libvirt", with_libvirt, start, stop);
 }

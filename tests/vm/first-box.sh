@@ -3,8 +3,6 @@
 # A real Debian guest from a golden image, through its life: made, entered, looked at, stopped, started,
 # removed; its seed and its network as it sees them; and that nothing of it is left at the end.
 set -euo pipefail
-# What is in single quotes is for the box.
-# shellcheck disable=SC2016
 . "$(dirname "$0")/../lib.sh"
 require_root
 require_command jq virsh

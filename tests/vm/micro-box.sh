@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2154
 #
-# micro_box NAME: a box in the lab that boots in seconds, from micro-guest.sh: our mark, our channels,
-# the real guest agent, no disk and no network. It goes away at the end of the script. Its user is dev.
+# micro_box NAME [PROGRAM...]: a box in the lab that boots in seconds, from micro-guest.sh: our mark, our
+# channels, the real guest agent, no disk and no network, and these programs of the machine. It goes away at
+# the end of the script. Its user is dev.
 # Include it behind tests/lib.sh.
 
 micro_box() {
 	local name=$1 folder kernel channels='' i
+	shift
 	folder=$(mktemp -d)
 	on_exit rm -rf "$folder"
 	chmod 755 "$folder"
-	kernel=$("$tests_dir/vm/micro-guest.sh" "$folder/initrd" "$BOX_BUILD/agent/box-agent") || exit
+	kernel=$("$tests_dir/vm/micro-guest.sh" "$folder/initrd" "$BOX_BUILD/agent/box-agent" "$@") || exit
 	chmod 644 "$folder/initrd"
 	for i in {0..15}; do
 		channels+="<channel type='unix'><target type='virtio' name='box.agent.$i'/></channel>"

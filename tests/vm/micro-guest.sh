@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# micro-guest.sh OUT AGENT: an initramfs with busybox, the guest agent and the few modules it needs, for
-# QEMU to boot with a kernel of /boot in a few seconds. Prints the kernel's path. Exits 77 with the
-# reason when something of the machine is missing.
+# micro-guest.sh OUT AGENT [PROGRAM...]: an initramfs with busybox, the guest agent and the few modules it
+# needs, for QEMU to boot with a kernel of /boot in a few seconds; and these programs of the machine with
+# their libraries, in place of busybox's. Prints the kernel's path. Exits 77 with the reason when something
+# of the machine is missing.
 set -eu
 out=$1 agent=$2
+shift 2
 
 skip() { echo "skipped: $*" >&2; exit 77; }
 
@@ -27,6 +29,16 @@ cp "$busybox" "$root/bin/busybox"
 cp "$agent" "$root/usr/lib/box/box-agent"
 "$busybox" --list | while read -r applet; do
 	[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
+done
+
+for program; do
+	path=$(command -v "$program") || skip "no $program"
+	rm -f "$root/bin/$program"
+	cp "$path" "$root/bin/"
+	ldd "$path" | grep -oE '/[^ ]+' | while read -r library; do
+		mkdir -p "$root${library%/*}"
+		cp -L "$library" "$root$library"
+	done
 done
 
 # In the order in which they must be loaded.

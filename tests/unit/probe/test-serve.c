@@ -17,6 +17,11 @@ static int run(int argc, char **argv)
 			printf("%s\n", argv[i]);
 		return argc - 1;
 	}
+	if (strcmp(argv[0], "quick") == 0) {
+		printf("one of %d\n", argc);
+		fprintf(stderr, "and an error");
+		return 3;
+	}
 	if (strcmp(argv[0], "half") == 0) {
 		printf("no newline");
 		return 0;
@@ -36,6 +41,13 @@ static int run(int argc, char **argv)
 	for (;;)
 		pause();
 }
+
+static bool is_quick(const char *verb)
+{
+	return strcmp(verb, "quick") == 0;
+}
+
+static const struct serve_verbs verbs = { run, is_quick };
 
 struct served {
 	pid_t pid;
@@ -60,7 +72,7 @@ static int setup(void **state)
 		dup2(out[1], 1);
 		close(in[1]);
 		close(out[0]);
-		_exit(serve(run, &err) < 0);
+		_exit(serve(&verbs, &err) < 0);
 	}
 	close(in[0]);
 	close(out[1]);
@@ -129,6 +141,16 @@ static void test_probes_run_side_by_side_and_stop(void **state)
 	assert_null(strstr(s->text, "2 ."));
 }
 
+static void test_quick_verbs_print_the_same_way(void **state)
+{
+	struct served *s = *state;
+
+	send_line(s, "1 wait\n2 quick a\n1 quick b\n");
+	wait_text(s, "2 .3\n");
+	assert_non_null(strstr(s->text, "2 one of 2\n2 and an error\n2 .3\n"));
+	wait_text(s, "1 error: this id is in use\n");
+}
+
 static void test_death_and_long_lines_are_survived(void **state)
 {
 	struct served *s = *state;
@@ -170,6 +192,8 @@ int main(void)
 			test_lines_carry_their_id_and_end_with_the_status, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_probes_run_side_by_side_and_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_quick_verbs_print_the_same_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_death_and_long_lines_are_survived, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_lines_are_told, setup, teardown),
