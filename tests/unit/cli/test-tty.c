@@ -66,6 +66,8 @@ static pid_t child(struct terminal *t, enum ending ending)
 		(void)setpgid(0, 0);
 		(void)signal(SIGSEGV, SIG_DFL); /* cmocka has handlers of its own */
 		(void)signal(SIGABRT, SIG_DFL);
+		(void)signal(SIGINT, SIG_DFL); /* ignored in what a shell starts with "&" */
+		(void)signal(SIGQUIT, SIG_DFL);
 		if (tty_raw(t->slave, &err) < 0 || !is_raw(t) || write(ready[1], "x", 1) != 1)
 			_exit(99);
 		if (ending == RETURN) {
