@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Theory: /dev/sda is the layer, /dev/sdb the seed, /dev/sdc the payload's archive as a raw disk. The
- * archive is unpacked by the guest's own tar from that disk: under emulation this is several times as fast
- * as sending it through the appliance's channel.
+ * Theory: the disks are known by label. The kernel names them in the order in which it finds them, which
+ * varies; libguestfs translates names in its own calls, but not in the arguments of a command that it
+ * runs: a tar that reads the wrong disk may find zeros there, an empty archive to it, and be content.
+ *
+ * The payload's archive is a raw disk of the appliance and is unpacked by the guest's own tar: under emulation
+ * this is several times as fast as sending it through the appliance's channel.
  */
 #include "mint/appliance.h"
 
@@ -16,9 +19,11 @@
 #include "base/str.h"
 #include "mint/event.h"
 
-#define DISK "/dev/sda"
-#define SEED "/dev/sdb"
-#define LAYER "/dev/sdc"
+/* libguestfs makes these links for labelled disks. */
+#define BY_LABEL "/dev/disk/guestfs/"
+#define DISK BY_LABEL "root"
+#define SEED BY_LABEL "seed"
+#define LAYER BY_LABEL "layer"
 #define SEED_MOUNT "/mnt"
 
 DEFINE_CLEANUP(guestfs_h *, guestfs_close);
@@ -73,24 +78,30 @@ static void tell_progress(guestfs_h *g, void *data, uint64_t event, int handle, 
 		event_progress(array[2], array[3]);
 }
 
-static int add_disk(
-	struct appliance *a, const char *path, const char *format, bool readonly, struct error *err)
+struct disk {
+	const char *path, *label, *format;
+	bool readonly;
+};
+
+static int add_disk(struct appliance *a, const struct disk *disk, struct error *err)
 {
 	struct guestfs_add_drive_opts_argv options = {
 		.bitmask = GUESTFS_ADD_DRIVE_OPTS_FORMAT_BITMASK |
 			   GUESTFS_ADD_DRIVE_OPTS_READONLY_BITMASK |
+			   GUESTFS_ADD_DRIVE_OPTS_LABEL_BITMASK |
 			   GUESTFS_ADD_DRIVE_OPTS_CACHEMODE_BITMASK,
-		.format = format,
-		.readonly = readonly,
+		.format = disk->format,
+		.readonly = disk->readonly,
+		.label = disk->label,
 		/* the finished file is flushed before it counts */
 		.cachemode = "unsafe",
 	};
 
-	if (!readonly) {
+	if (!disk->readonly) {
 		options.bitmask |= GUESTFS_ADD_DRIVE_OPTS_DISCARD_BITMASK;
 		options.discard = "besteffort";
 	}
-	return guestfs_add_drive_opts_argv(a->g, path, &options) < 0
+	return guestfs_add_drive_opts_argv(a->g, disk->path, &options) < 0
 		       ? error_guestfs(err, a->g, "add a disk to the appliance")
 		       : 0;
 }
@@ -108,11 +119,17 @@ static int configure(struct appliance *a, struct error *err)
 static int step_launch(void *ctx, struct error *err)
 {
 	struct appliance *a = ctx;
+	const struct disk disks[] = {
+		{ a->job->disk, "root", "qcow2", false },
+		{ a->job->seed, "seed", "raw", true },
+		{ a->job->layer, "layer", "raw", true },
+	};
 
-	if (configure(a, err) < 0 || add_disk(a, a->job->disk, "qcow2", false, err) < 0 ||
-		add_disk(a, a->job->seed, "raw", true, err) < 0 ||
-		(a->job->layer && add_disk(a, a->job->layer, "raw", true, err) < 0))
+	if (configure(a, err) < 0)
 		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++)
+		if (disks[i].path && add_disk(a, &disks[i], err) < 0)
+			return -1;
 	if (guestfs_launch(a->g) < 0) {
 		error_guestfs(err, a->g, "start the appliance");
 		return error_hint(err, "; 'libguestfs-test-tool' shows why");
@@ -135,7 +152,7 @@ static int step_payload(void *ctx, struct error *err)
 {
 	static const char *const unpack[] = { "tar", "--extract", "--file", LAYER, "--directory",
 		"/", "--preserve-permissions", "--same-owner", "--numeric-owner", "--xattrs",
-		"--xattrs-include=*", "--unlink-first", NULL };
+		"--xattrs-include=*", NULL };
 	struct appliance *a = ctx;
 
 	if (a->job->removed)
@@ -238,6 +255,25 @@ static int prove_seed(struct appliance *a, struct error *err)
 	return 0;
 }
 
+/* The exit status of tar is no proof of effect: the last file of the payload is there, in its size. */
+static int prove_payload(struct appliance *a, struct error *err)
+{
+	const struct appliance_sample *sample = &a->job->sample;
+	_cleanup_free_ char *path = NULL;
+
+	if (!a->job->layer || !sample->path)
+		return 0;
+	path = str_format(err, "/%s", sample->path);
+	if (!path)
+		return -1;
+	if (guestfs_is_file(a->g, path) != 1 ||
+		guestfs_filesize(a->g, path) != (int64_t)sample->bytes)
+		return error_set(err, ERROR_FAILED,
+			"the payload did not arrive in the image: '%s' is not there as it was made",
+			path);
+	return 0;
+}
+
 /* A kernel that took the boot sector for a table of partitions would not find its disk. */
 static int prove_layer(struct appliance *a, struct error *err)
 {
@@ -245,10 +281,10 @@ static int prove_layer(struct appliance *a, struct error *err)
 
 	if (!partitions)
 		return error_guestfs(err, a->g, "look at the layer");
-	for (char **name = partitions; *name; name++)
-		if (str_starts(*name, DISK))
-			return error_set(err, ERROR_FAILED,
-				"the boot sector looks like a table of partitions");
+	/* no disk here has any: neither the layer nor the seed nor an archive */
+	if (*partitions)
+		return error_set(
+			err, ERROR_FAILED, "the boot sector looks like a table of partitions");
 	return expect_text(a, "/etc/machine-id", "", err);
 }
 
@@ -258,7 +294,7 @@ static int step_prove(void *ctx, struct error *err)
 
 	if (prove_seed(a, err) < 0)
 		return error_wrap(err, "the seed cannot be proven");
-	return prove_layer(a, err);
+	return prove_payload(a, err) < 0 ? -1 : prove_layer(a, err);
 }
 
 static int step_close(void *ctx, struct error *err)
@@ -277,7 +313,7 @@ static const struct step steps[] = {
 	{ "payload", "putting the payload into the image", step_payload, NULL },
 	{ "user", "making the user", step_user, NULL },
 	{ "boot", "installing the boot loader", step_boot, NULL },
-	{ "prove", "reading the seed back", step_prove, NULL },
+	{ "prove", "reading seed and payload back", step_prove, NULL },
 	{ "close", "closing the image", step_close, NULL },
 };
 

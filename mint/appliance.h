@@ -7,12 +7,21 @@
 #ifndef MINT_APPLIANCE_H
 #define MINT_APPLIANCE_H
 
+#include <stdint.h>
+
 #include "images/place.h"
 #include "seed/seed.h"
+
+/* A file of the payload, to look for when all is done. path NULL: the payload has no file. */
+struct appliance_sample {
+	const char *path;
+	uint64_t bytes;
+};
 
 struct appliance_job {
 	const char *disk; /* qcow2 layer, whose whole disk is the root file system */
 	const char *layer; /* archive of what the payload changed; NULL: nothing */
+	struct appliance_sample sample;
 	const struct text_vec *removed; /* paths that it removed, relative */
 	const char *files; /* archive of our own files */
 	const char *user; /* to make, with the id 1000 */

@@ -14,6 +14,8 @@
 #include "mint/tree.h"
 
 struct contract {
+	struct mint *m;
+	bool golden;
 	struct text_vec programs; /* of all templates there are */
 	const char *own; /* this one's; NULL: none */
 	bool own_seen;
@@ -95,6 +97,19 @@ static int note_npm(struct contract *c, const struct tree_seen *seen, struct err
 	return package_vec_add(c->packages, name, version, "npm", err);
 }
 
+/* The last regular file, as a proof that all before it arrived. */
+static int note_sample(struct contract *c, const struct tree_seen *seen, struct error *err)
+{
+	char *path = str_dup(seen->name, err);
+
+	if (!path)
+		return -1;
+	free(c->m->sample);
+	c->m->sample = path;
+	c->m->sample_bytes = seen->size;
+	return 0;
+}
+
 static int see(const struct tree_seen *seen, void *data, struct error *err)
 {
 	struct contract *c = data;
@@ -110,13 +125,15 @@ static int see(const struct tree_seen *seen, void *data, struct error *err)
 	}
 	if (S_ISREG(seen->mode) && is_npm_manifest(seen->name) && note_npm(c, seen, err) < 0)
 		return -1;
+	if (c->golden && S_ISREG(seen->mode) && !seen->hardlink && note_sample(c, seen, err) < 0)
+		return -1;
 	return S_ISDIR(seen->mode) ? 0 : check_program(c, seen->name, err);
 }
 
 int mint_check_tree(struct mint *m, const char *tar, bool golden, struct package_vec *packages,
 	struct error *err)
 {
-	struct contract c = { .packages = packages };
+	struct contract c = { .m = m, .golden = golden, .packages = packages };
 	int ret;
 
 	if (golden && m->template->verify.len)

@@ -258,6 +258,7 @@ static int step_appliance(void *ctx, struct error *err)
 	const struct appliance_job job = {
 		.disk = disk,
 		.layer = has_payload(m->template) ? layer : NULL,
+		.sample = { m->sample, m->sample_bytes },
 		.removed = &removed,
 		.files = files,
 		.user = m->template->user,

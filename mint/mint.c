@@ -23,6 +23,7 @@ void mint_done(struct mint *m)
 	manifest_done(&m->golden);
 	cache_work_done(&m->work);
 	str_done(&m->seed);
+	free(m->sample);
 }
 
 char *mint_work_path(const struct mint *m, const char *name, struct error *err)

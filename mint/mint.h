@@ -27,6 +27,8 @@ struct mint {
 	struct manifest base, golden; /* owned; filled when the layer is there */
 	struct cache_work work; /* of the layer that is being made */
 	struct str seed; /* owned; the seed's image */
+	char *sample; /* owned; the last regular file of the payload, relative; NULL: none */
+	uint64_t sample_bytes;
 };
 
 void mint_done(struct mint *m);
@@ -67,7 +69,10 @@ int mint_commit(struct mint *m, const char *work_name, struct manifest *manifest
 /* Read the list of Debian packages that a stage wrote, and of npm's from a tree. */
 int mint_read_packages(const struct mint *m, struct package_vec *ret, struct error *err) MUST_CHECK;
 
-/* What a layer's tree must not hold, and what it must (mint/contract.c). */
+/*
+ * What a layer's tree must not hold, and what it must (mint/contract.c). Adds npm's packages to packages;
+ * of a golden layer m->sample is set.
+ */
 int mint_check_tree(struct mint *m, const char *tar, bool golden, struct package_vec *packages,
 	struct error *err) MUST_CHECK;
 

@@ -289,6 +289,7 @@ static int show(struct archive *a, struct archive_entry *e,
 		.mode = archive_entry_mode(e),
 		.size = (uint64_t)archive_entry_size(e),
 		.target = archive_entry_symlink(e),
+		.hardlink = archive_entry_hardlink(e) != NULL,
 		.bytes = buf,
 	};
 

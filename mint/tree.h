@@ -55,6 +55,7 @@ struct tree_seen {
 	mode_t mode;
 	uint64_t size;
 	const char *target; /* of a link; NULL */
+	bool hardlink; /* to an entry before it: size is 0 */
 	const char *bytes;
 	size_t len;
 };
