@@ -4,17 +4,12 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "cli/box-text.h"
+#include "cli/making.h"
 #include "cli/output.h"
-#include "images/template.h"
 #include "seed/seed.h"
 #include "seed/text.h"
-#include "vmm/clone.h"
-#include "vmm/golden.h"
-#include "vmm/new.h"
-#include "vmm/pool.h"
-
-#define DEFAULT_TEMPLATE "blank"
 
 struct new_options {
 	const char *name, *template, *from, *cpu, *memory, *disk, *user_data;
@@ -86,7 +81,7 @@ static int pick_name(const struct call *call, const char **ret, struct error *er
 			"the box's name is given twice: '%s' and --name %s", call->args[0],
 			options->name);
 	*ret = call->count == 1 ? call->args[0] : options->name;
-	return 0;
+	return *ret ? parse_box_name(*ret, err) : 0;
 }
 
 /* The seed of a box with user-data of its own; checked before anything is made. */
@@ -126,100 +121,54 @@ static int tell(struct session *s, const struct new_report *report, struct error
 	return output_json(o, err);
 }
 
-static int mint(struct session *s, const struct new_request *request, struct error *err)
-{
-	_cleanup_new_report_ struct new_report report = { 0 };
-	struct new_plan plan;
-
-	if (new_plan(s->conn, request, &plan, err) < 0)
-		return -1;
-	if (plan.tcg)
-		session_warn(s, "BOX_ACCEL=tcg: the box is emulated; that is NO security boundary");
-	if (new_box(s->conn, request, &plan, &report, err) < 0) {
-		session_show_console(s, &report.console);
-		return -1;
-	}
-	return tell(s, &report, err);
-}
-
-/* ---- clones ---- */
-
+/* The error that a clone cannot have what only a mint has. */
 static int check_from(const struct new_options *options, struct error *err)
 {
-	if (options->template)
-		return error_set(err, ERROR_USAGE,
-			"--from and --template exclude each other: a clone has its source's");
-	if (options->user_data)
+	if (options->from && options->user_data)
 		return error_set(err, ERROR_USAGE,
 			"--from and --user-data exclude each other: a clone has had its first boot");
 	return 0;
 }
 
-static int clone_box(
-	struct session *s, struct new_request *request, const char *from, struct error *err)
+/* A seed of its own, made before the host is looked at: what is wrong in a file is wrong everywhere. */
+static int make_seed(const struct new_options *options, struct str *seed, struct error *err)
 {
-	_cleanup_clone_ struct clone clone = { 0 };
-	int ret;
+	_cleanup_template_ struct template template = { 0 };
+	const char *name = options->template ? options->template : MAKING_DEFAULT_TEMPLATE;
 
-	if (session_change(s, err) < 0 || clone_open(s->conn, from, &clone, err) < 0)
+	if (!options->user_data)
+		return 0;
+	if (template_load(name, &template, err) < 0)
 		return -1;
-	request->clone = &clone;
-	request->image = &clone.image;
-	request->template = &clone.resources;
-	request->watch = session_start_watch(s);
-	ret = mint(s, request, err);
-	if (clone.report.running && !clone.report.quiesced)
-		session_warn(s,
-			"'%s' was running and its file systems were not at rest (%s): the clone is as after a power cut",
-			from, clone.report.why);
-	return ret;
+	return own_seed(options->user_data, &template, seed, err);
 }
-
-/* ---- minting ---- */
 
 int cmd_new(struct session *s, const struct call *call, struct error *err)
 {
 	const struct new_options *options = call->options;
-	_cleanup_template_ struct template template = { 0 };
-	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+	_cleanup_making_ struct making making = { 0 };
+	_cleanup_new_report_ struct new_report report = { 0 };
 	_cleanup_str_ struct str seed = STR_INIT;
-	struct resources wish = { 0 };
-	struct golden golden;
-	struct new_request request = {
-		.image = &golden.image,
-		.template = &wish,
-		.flags = { options->cpu, options->memory, options->disk },
-		.watch = session_start_watch(s),
-	};
+	const struct chain_report *source = &making.clone.report;
+	const char *name = NULL;
+	int ret;
 
-	if (pick_name(call, &request.name, err) < 0)
+	if (pick_name(call, &name, err) < 0 || check_from(options, err) < 0 ||
+		make_seed(options, &seed, err) < 0 ||
+		making_open(s, options->template, options->from, &making, err) < 0)
 		return -1;
-	if (options->from)
-		return check_from(options, err) < 0 ? -1
-						    : clone_box(s, &request, options->from, err);
-	if (template_load(
-		    options->template ? options->template : DEFAULT_TEMPLATE, &template, err) < 0)
-		return -1;
-	if (options->user_data && own_seed(options->user_data, &template, &seed, err) < 0)
-		return -1;
-	if (session_change(s, err) < 0)
-		return -1;
-	pool = pool_open(s->conn, err);
-	if (!pool || golden_find(pool, &template, &golden, err) < 0)
-		return -1;
-	if (golden.outdated)
-		session_warn(s,
-			"the image of '%s' is older than its template; for the present one: box image "
-			"mint %s",
-			template.name, template.name);
-	wish = (struct resources){
-		.cpus = (unsigned)template.cpu, .memory = template.memory, .disk = template.disk
-	};
-	if (options->user_data) {
-		request.seed = str_get(&seed);
-		request.seed_len = seed.len;
+	if (seed.len) {
+		making.request.seed = str_get(&seed);
+		making.request.seed_len = seed.len;
 	}
-	/* the watch again: interruption is noted only since session_change */
-	request.watch = session_start_watch(s);
-	return mint(s, &request, err);
+	making.request.name = name;
+	making.request.flags = (struct resources_wish){ options->cpu, options->memory,
+		options->disk };
+	ret = making_run(s, &making.request, &report, err);
+	if (options->from && source->running && !source->quiesced)
+		session_warn(s,
+			"'%s' was running and its file systems were not at rest (%s): the clone is as after a "
+			"power cut",
+			options->from, source->why);
+	return ret < 0 ? -1 : tell(s, &report, err);
 }

@@ -52,3 +52,23 @@ fault 2 usage '--from and --template exclude each other' run --template blank --
 fault 2 usage '--name' run --name 'Not a name' -- true
 fault 126 start-failed "this host is not set up: it has no storage pool 'box'" run -- true
 fault 2 usage "'-l' comes after the first word" run ls -l
+
+# new: what is wrong in the words is told before the host is looked at, and by the plain rules.
+new() { # STATUS TEXT WORDS...
+	local status=$1 text=$2
+	shift 2
+	assert_status "$status" box new "$@"
+	assert_silent "$out" stdout
+	assert_contains "$err" "$text"
+	assert_lacks "$err" 'fault='
+}
+make_scratch
+printf 'packages: [\n' >"$scratch/bad.yaml"
+new 2 'Bad_Name' Bad_Name
+new 2 'all' all
+new 2 "given twice: 'x' and --name y" x --name y
+new 2 '--from and --template exclude each other' --from web --template blank x
+new 2 '--from and --user-data exclude each other' --from web --user-data "$scratch/bad.yaml" x
+new 1 "no such template: 'nosuch'" --template nosuch x
+new 1 'bad.yaml' --user-data "$scratch/bad.yaml" x
+new 1 'run: box setup-host' x
