@@ -95,7 +95,8 @@ static int open_out(struct pack *p, struct error *err)
 static int set_name(struct pack *p, struct archive_entry *to, const char *path, struct error *err)
 {
 	_cleanup_str_ struct str name = STR_INIT;
-	const char *below = path + strlen(p->request->path);
+	/* libarchive drops a slash at the end, so its path may be the shorter one. */
+	const char *below = path + MIN(strlen(path), strlen(p->request->path));
 	unsigned depth;
 
 	str_append(&name, "c");
