@@ -25,6 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (t.context_path && (*t.context_path == '/' || strstr(t.context_path, "..")))
 		abort();
-	vec_foreach(char *, name, &t.packages) if (**name == '-') abort();
+	vec_foreach(char *, name, &t.packages)
+		if (**name == '-')
+			abort();
 	return 0;
 }
