@@ -335,14 +335,14 @@ static size_t expression_hash(const char *text)
 	return h % EXPRESSIONS_MAX;
 }
 
-/* Lent; NULL when it is malformed or there is no place. */
-static xmlXPathCompExprPtr compiled_expression(const char *text)
+/* Lent; NULL when it is malformed or there is no place. The context is for silence about errors. */
+static xmlXPathCompExprPtr compiled_expression(xmlXPathContextPtr context, const char *text)
 {
 	size_t at = expression_hash(text);
 
 	for (size_t i = 0; i < EXPRESSIONS_MAX / 4; i++, at = (at + 1) % EXPRESSIONS_MAX) {
 		if (!expressions[at].text) {
-			expressions[at].compiled = xmlXPathCompile(to_xml(text));
+			expressions[at].compiled = xmlXPathCtxtCompile(context, to_xml(text));
 			if (expressions[at].compiled)
 				expressions[at].text = strdup(text);
 			return expressions[at].compiled;
@@ -358,7 +358,7 @@ static xmlXPathObjectPtr evaluate(
 	struct xml *x, struct xml_node *node, const char *xpath, struct error *err)
 {
 	_cleanup_(free_xpath_object_p) xmlXPathObjectPtr object = NULL;
-	xmlXPathCompExprPtr compiled = compiled_expression(xpath);
+	xmlXPathCompExprPtr compiled = compiled_expression(x->xpath, xpath);
 
 	x->xpath->node = node ? (xmlNodePtr)(void *)node : (xmlNodePtr)x->doc;
 	object = compiled ? xmlXPathCompiledEval(compiled, x->xpath)

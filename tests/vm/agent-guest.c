@@ -35,8 +35,8 @@
 
 enum { PORTS = 10, DISK_MIB = 32, ABORTS = 100, ROW = 50, AT_ONCE = 8 };
 
-static const struct guest_wait patient = { .timeout_ms = 60000 };
-static const struct guest_wait quick = { .timeout_ms = 10000 };
+static const struct guest_wait patient = { .timeout_ms = 200000 };
+static const struct guest_wait quick = { .timeout_ms = 30000 };
 
 static char dir[64] = "/tmp/box-agent-guest.XXXXXX";
 static const char *kernel, *initramfs;

@@ -61,4 +61,4 @@ away() {
 on_exit away
 lab_run virsh -q define "$scratch/domain.xml"
 lab_run virsh -q start "$name"
-"$tests_dir/lab/lab" run -- timeout 280 "$BOX_BUILD/tests/vm/agent-guest" "$@" --domain "$name"
+"$tests_dir/lab/lab" run -- timeout 380 "$BOX_BUILD/tests/vm/agent-guest" "$@" --domain "$name"

@@ -11,4 +11,4 @@ status=0
 kernel=$("$here/micro-guest.sh" "$scratch/initramfs" "$BOX_BUILD/agent/box-agent") || status=$?
 [ "$status" = 0 ] || exit "$status"
 # The boot, and everything else, takes seconds; a machine that does other things too may need more.
-timeout 280 "$BOX_BUILD/tests/vm/agent-guest" "$kernel" "$scratch/initramfs" "$@"
+timeout 280 "$BOX_BUILD/tests/vm/agent-guest" "$@" "$kernel" "$scratch/initramfs"

@@ -75,7 +75,10 @@ cp_ok src/. "$box:src"
 assert_equal 'stays content' "$(exec_box cat src/stays src/sub/deep/file | xargs)"
 cp_ok src/sub "$box:src"
 mkdir into
-cp_ok "$box:src/sub" into/
+cp_fails "'link' is a link that leads out of what is copied" "$box:src/sub" into/
+assert_equal '' "$(ls -A into)"
+cp_ok --skip-unsafe "$box:src/sub" into/
+assert_equal content "$(cat into/sub/deep/file)"
 cp_ok "$box:/etc/passwd" into
 cmp <(exec_box cat /etc/passwd) into/passwd || fail 'a file into a folder'
 no_leftovers
@@ -110,7 +113,8 @@ cp_fails "'/dev/zero' is neither file nor folder" /dev/zero "$box:"
 cp_fails "there is no folder './no/such'" src/random "$box:no/such/file"
 cp_fails "cannot find folder 'no/'" "$box:renamed" no/such
 cp_fails "'./renamed' is not a folder" src "$box:renamed"
-cp_fails "'./src' is a folder" src/random "$box:./src/../src/." || true
+exec_box mkdir -p other/random
+cp_fails "'./other/random' is a folder" src/random "$box:other"
 cp_fails 'is a folder in the box and none here' "$box:src" r1
 cp_fails "'-' is for streams" "$box:renamed" /dev/null
 assert_status 1 lab_run box cp "$box:src" -
@@ -123,9 +127,9 @@ rm src/fifo
 [ ! -e y ] || fail 'a failure left something'
 no_leftovers
 
-# Interrupted in the middle, either way: nothing is left, under its name or another.
+# Interrupted in the middle, either way: nothing is left, under its name or another. (A shell makes what it
+# starts in the background ignore INT.)
 for direction in in out; do
-	mkfifo "gate-$direction" || true
 	if [ "$direction" = in ]; then
 		words=("src/big-random" "$box:partial")
 		head -c 30000000 /dev/urandom >src/big-random
@@ -140,10 +144,10 @@ for direction in in out; do
 	else
 		wait_until 60 sh -c 'ls -d .box-cp-*/content/f'
 	fi
-	kill -INT "$pid"
+	kill -TERM "$pid"
 	status=0
 	wait "$pid" || status=$?
-	assert_equal 130 "$status" "interrupted $direction"
+	assert_equal 143 "$status" "interrupted $direction"
 	[ ! -e partial ] || fail 'half a tree'
 	assert_equal '' "$(exec_box sh -c 'ls -d partial 2>/dev/null || true')" 'half a file in the box'
 	wait_until 30 sh -c '! ls -d .box-cp-*'
@@ -170,7 +174,7 @@ bsdtar -cf link.tar -C .tree .
 printf 'x' >$'.tree/sub/e\033]52;c;eA==\007'
 bsdtar -cf control.tar -C .tree/sub .
 head -c 2000 control.tar >cut.tar
-yes nonsense | head -c 20000 >nonsense.tar
+seq 5000 >nonsense.tar
 cd ..
 for case in "link:'link' is a link that leads out of what is copied" \
 	"control:'e\\x1b]52;c;eA==\\x07' has control characters" \
@@ -188,10 +192,15 @@ assert_equal x "$(cat evil-tree/sub/x)"
 [ ! -L evil-tree/link ] || fail 'a link that leads out'
 harmless
 # One that never ends, and goes on when nobody reads; and one that says things on stderr for ever.
-lab_run box exec --user root "$box" -- sh -c 'printf "%s\n" "#!/bin/sh" "trap \"\" PIPE" "cat /dev/zero" "sleep 600" >/bin/tar'
+bad_tar() { # LINE...: of the script that is the box's tar from now on
+	lab_run box exec --user root "$box" -- sh -c 'printf "%s\n" "$@" >/bin/tar' sh '#!/bin/sh' \
+		'[ "$1" != --version ] || exit 0' "$@"
+}
+bad_tar 'trap "" PIPE' 'cat /dev/zero' 'sleep 600'
 cp_fails 'bytes behind the end of the archive' "$box:src" evil-endless
-lab_run box exec --user root "$box" -- sh -c 'printf "%s\n" "#!/bin/sh" "printf \"\\033]52;c;eA==\\007\" >&2; yes >&2" >/bin/tar'
+bad_tar 'printf "\033]52;c;eA==\007" >&2' 'yes >&2'
 assert_status 1 lab_run box cp --timeout 3s "$box:src" evil-words
+assert_contains "$err" 'the time limit ran out'
 assert_lacks "$err" $'\033'
 [ "${#err}" -lt 4000 ] || fail 'endless words of the box'
 harmless

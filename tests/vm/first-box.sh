@@ -71,7 +71,7 @@ assert_status 0 box rm --force "$name"
 assert_status 125 in_box true
 assert_contains "$err" "no such box: $name"
 assert_equal "$before" "$(volumes)"
-assert_lacks "$(lab_run virsh net-dumpxml boxnet)" "$address'"
+assert_lacks "$(lab_run virsh net-dumpxml boxnet)" "ip='$address'"
 
 # What was asked wrong or cannot be, leaves nothing.
 assert_status 1 box new --template nonesuch x1
