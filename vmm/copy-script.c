@@ -9,10 +9,13 @@
 	"unset TAR_OPTIONS POSIXLY_CORRECT\n" \
 	"fail() { printf '%s\\n' \"$1\" >&2; exit 1; }\n"
 
-/* A folder beside what is to be, which goes away however this ends. */
+/*
+ * A folder beside what is to be, which goes away however this ends: the hang-up that follows an end of
+ * the input must not reach the rm.
+ */
 #define STAGE \
 	"stage=$(mktemp -d \"$into/.box-cp-XXXXXX\") || exit 1\n" \
-	"trap 'rm -rf \"$stage\"' EXIT\n" \
+	"trap 'trap \"\" HUP INT TERM; rm -rf \"$stage\"' EXIT\n" \
 	"trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM\n"
 
 /* The folder that is to hold $target. */
