@@ -89,24 +89,47 @@ static bool is_token_letter(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-static const char *find_token(const char *bytes, size_t len)
+/*
+ * All prefixes have one of these, which are rarer in programs than letters are: so a layer of gigabytes is
+ * looked through at the speed of memchr.
+ */
+static const char rare[] = "_-";
+
+/* The token whose prefix has its first rare letter at this place. */
+static const char *token_at(const char *bytes, const char *end, const char *at)
 {
 	for (size_t t = 0; t < ARRAY_LEN(tokens); t++) {
-		size_t head = strlen(tokens[t].prefix);
-		const char *at = bytes, *end = bytes + len;
+		const char *prefix = tokens[t].prefix, *start, *c;
+		size_t head = strlen(prefix), before = strcspn(prefix, rare);
 
-		while ((at = memmem(at, (size_t)(end - at), tokens[t].prefix, head))) {
-			const char *c = at + head;
-
-			while (c < end && is_token_letter(*c))
-				c++;
-			if ((size_t)(c - at) - head >= tokens[t].tail &&
-				(at == bytes || !is_token_letter(at[-1])))
-				return tokens[t].what;
-			at += head;
-		}
+		if (prefix[before] != *at || (size_t)(at - bytes) < before ||
+			(size_t)(end - at) + before < head)
+			continue;
+		start = at - before;
+		if (memcmp(start, prefix, head) != 0 ||
+			(start > bytes && is_token_letter(start[-1])))
+			continue;
+		c = start + head;
+		while (c < end && is_token_letter(*c))
+			c++;
+		if ((size_t)(c - start) - head >= tokens[t].tail)
+			return tokens[t].what;
 	}
 	return NULL;
+}
+
+static const char *find_token(const char *bytes, size_t len)
+{
+	const char *end = bytes + len, *what = NULL;
+
+	for (const char *letter = rare; *letter && !what; letter++)
+		for (const char *at = bytes; !what && at < end; at++) {
+			at = memchr(at, *letter, (size_t)(end - at));
+			if (!at)
+				break;
+			what = token_at(bytes, end, at);
+		}
+	return what;
 }
 
 /* A PEM header alone is what every program that reads keys has; a key has base64 after its line. */

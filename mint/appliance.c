@@ -18,122 +18,29 @@
 #include "base/steps.h"
 #include "base/str.h"
 #include "mint/event.h"
+#include "mint/launch.h"
 
-/* libguestfs makes these links for labelled disks. */
-#define BY_LABEL "/dev/disk/guestfs/"
-#define DISK BY_LABEL "root"
-#define SEED BY_LABEL "seed"
-#define LAYER BY_LABEL "layer"
+#define DISK LAUNCH_BY_LABEL "root"
+#define SEED LAUNCH_BY_LABEL "seed"
+#define LAYER LAUNCH_BY_LABEL "layer"
 #define SEED_MOUNT "/mnt"
-
-DEFINE_CLEANUP(guestfs_h *, guestfs_close);
-
-/* A list of texts of libguestfs: the caller frees it and what is in it. */
-static void free_list(char **list)
-{
-	for (char **text = list; *text; text++)
-		free(*text);
-	free(list);
-}
-DEFINE_CLEANUP(char **, free_list);
 
 struct appliance {
 	const struct appliance_job *job;
 	guestfs_h *g;
 };
 
-static int error_guestfs(struct error *err, guestfs_h *g, const char *what)
-{
-	const char *text = guestfs_last_error(g);
-	_cleanup_str_ struct str safe = STR_INIT;
-	enum error_kind kind = ERROR_FAILED;
-
-	if (!text)
-		text = "unknown error";
-	str_append_escaped(&safe, text, strlen(text), false);
-	if (guestfs_last_errno(g) == ENOSPC || strstr(text, "No space left on device"))
-		kind = ERROR_NO_SPACE;
-	return error_set(err, kind, "cannot %s: %s", what, str_get(&safe));
-}
-
-/* KVM is used where there is one, unless emulation was asked for. */
-static bool emulate(void)
-{
-	const char *accel = getenv("BOX_ACCEL");
-
-	return str_equal(accel, "tcg") || access("/dev/kvm", R_OK | W_OK) < 0;
-}
-
-static void tell_progress(guestfs_h *g, void *data, uint64_t event, int handle, int flags,
-	const char *buf, size_t len, const uint64_t *array, size_t count)
-{
-	(void)g;
-	(void)data;
-	(void)event;
-	(void)handle;
-	(void)flags;
-	(void)buf;
-	(void)len;
-	if (count >= 4)
-		event_progress(array[2], array[3]);
-}
-
-struct disk {
-	const char *path, *label, *format;
-	bool readonly;
-};
-
-static int add_disk(struct appliance *a, const struct disk *disk, struct error *err)
-{
-	struct guestfs_add_drive_opts_argv options = {
-		.bitmask = GUESTFS_ADD_DRIVE_OPTS_FORMAT_BITMASK |
-			   GUESTFS_ADD_DRIVE_OPTS_READONLY_BITMASK |
-			   GUESTFS_ADD_DRIVE_OPTS_LABEL_BITMASK |
-			   GUESTFS_ADD_DRIVE_OPTS_CACHEMODE_BITMASK,
-		.format = disk->format,
-		.readonly = disk->readonly,
-		.label = disk->label,
-		/* the finished file is flushed before it counts */
-		.cachemode = "unsafe",
-	};
-
-	if (!disk->readonly) {
-		options.bitmask |= GUESTFS_ADD_DRIVE_OPTS_DISCARD_BITMASK;
-		options.discard = "besteffort";
-	}
-	return guestfs_add_drive_opts_argv(a->g, disk->path, &options) < 0
-		       ? error_guestfs(err, a->g, "add a disk to the appliance")
-		       : 0;
-}
-
-static int configure(struct appliance *a, struct error *err)
-{
-	if (guestfs_set_backend(a->g, "direct") < 0 || guestfs_set_pgroup(a->g, 1) < 0 ||
-		guestfs_set_smp(a->g, 2) < 0 ||
-		(emulate() && guestfs_set_backend_setting(a->g, "force_tcg", "1") < 0))
-		return error_guestfs(err, a->g, "configure the appliance");
-	(void)guestfs_set_event_callback(a->g, tell_progress, GUESTFS_EVENT_PROGRESS, 0, NULL);
-	return 0;
-}
-
 static int step_launch(void *ctx, struct error *err)
 {
 	struct appliance *a = ctx;
-	const struct disk disks[] = {
+	const struct launch_disk disks[] = {
 		{ a->job->disk, "root", "qcow2", false },
 		{ a->job->seed, "seed", "raw", true },
 		{ a->job->layer, "layer", "raw", true },
 	};
 
-	if (configure(a, err) < 0)
+	if (launch_with(a->g, disks, ARRAY_LEN(disks), err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(disks); i++)
-		if (disks[i].path && add_disk(a, &disks[i], err) < 0)
-			return -1;
-	if (guestfs_launch(a->g) < 0) {
-		error_guestfs(err, a->g, "start the appliance");
-		return error_hint(err, "; 'libguestfs-test-tool' shows why");
-	}
 	if (guestfs_mount_options(a->g, "noatime", DISK, "/") < 0)
 		return error_guestfs(err, a->g, "mount the layer");
 	return 0;
@@ -277,7 +184,7 @@ static int prove_payload(struct appliance *a, struct error *err)
 /* A kernel that took the boot sector for a table of partitions would not find its disk. */
 static int prove_layer(struct appliance *a, struct error *err)
 {
-	_cleanup_(free_list_p) char **partitions = guestfs_list_partitions(a->g);
+	_cleanup_(launch_free_list_p) char **partitions = guestfs_list_partitions(a->g);
 
 	if (!partitions)
 		return error_guestfs(err, a->g, "look at the layer");
@@ -319,13 +226,10 @@ static const struct step steps[] = {
 
 int appliance_run(const struct appliance_job *job, struct error *err)
 {
-	_cleanup_(guestfs_close_p)
-		guestfs_h *g = guestfs_create_flags(GUESTFS_CREATE_NO_CLOSE_ON_EXIT);
+	_cleanup_(guestfs_close_p) guestfs_h *g = launch_new(err);
 	struct appliance a = { .job = job, .g = g };
 
 	if (!g)
-		return error_oom(err);
-	/* its own habit is to print */
-	guestfs_set_error_handler(g, NULL, NULL);
+		return -1;
 	return steps_run("appliance", steps, ARRAY_LEN(steps), &a, &event_steps, err);
 }

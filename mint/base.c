@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The base layer, from a Debian mirror. */
+/* The base layer: from a Debian mirror, or from somebody's image. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,11 +12,22 @@
 #include "mint/event.h"
 #include "mint/mint.h"
 #include "mint/node.h"
+#include "mint/source.h"
 #include "mint/tree.h"
 
 /* Room for what is installed; a box's own disk is larger and the file system grows into it. */
 #define PLAIN_DISK (4ull << 30)
 #define SHARED_DISK (8ull << 30)
+
+struct base {
+	struct mint *m;
+	struct source_file source; /* owned; when it is made from an image */
+};
+
+static const struct source *source_of(const struct mint *m)
+{
+	return m->template->base ? &m->template->base->source : &m->template->source;
+}
 
 static uint64_t disk_bytes(const struct mint *m)
 {
@@ -26,7 +37,7 @@ static uint64_t disk_bytes(const struct mint *m)
 /* Files that have to be there before the first package is. */
 static int step_files(void *ctx, struct error *err)
 {
-	struct mint *m = ctx;
+	struct mint *m = ((struct base *)ctx)->m;
 	_cleanup_free_ char *guest = place_data("mint/guest/base", err);
 	_cleanup_free_ char *path = mint_work_path(m, "files.tar", err);
 	_cleanup_(tree_free_p) struct tree_writer *w = NULL;
@@ -41,6 +52,31 @@ static int step_files(void *ctx, struct error *err)
 		return -1;
 	return tree_close(w, err);
 }
+
+/* ---- from an image ---- */
+
+static int step_source(void *ctx, struct error *err)
+{
+	struct base *b = ctx;
+	struct mint *m = b->m;
+
+	if (source_get(m, source_of(m), &b->source, err) < 0)
+		return -1;
+	(void)snprintf(
+		m->base.source_sha256, sizeof(m->base.source_sha256), "%s", b->source.sha256);
+	(void)snprintf(m->base.signer, sizeof(m->base.signer), "%s", b->source.signer);
+	return 0;
+}
+
+static int step_unpack(void *ctx, struct error *err)
+{
+	struct base *b = ctx;
+	_cleanup_free_ char *tar = mint_work_path(b->m, "source.tar", err);
+
+	return tar ? source_unpack(&b->source, tar, err) : -1;
+}
+
+/* ---- the tree ---- */
 
 static int all_packages(const struct mint *m, struct text_vec *ret, struct error *err)
 {
@@ -83,11 +119,12 @@ static int make_disk(const char *path, uint64_t bytes, struct error *err)
 
 static int step_bootstrap(void *ctx, struct error *err)
 {
-	struct mint *m = ctx;
+	struct mint *m = ((struct base *)ctx)->m;
 	_cleanup_texts_ struct text_vec packages = VEC_INIT;
 	_cleanup_free_ char *files = mint_work_path(m, "files.tar", err);
 	_cleanup_free_ char *image = mint_work_path(m, "base.raw", err);
 	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
+	_cleanup_free_ char *source = NULL;
 	struct bootstrap b = {
 		.release = recipe_release(m->template),
 		.packages = &packages,
@@ -99,12 +136,15 @@ static int step_bootstrap(void *ctx, struct error *err)
 	if (!files || !image || !tar || all_packages(m, &packages, err) < 0 ||
 		add_commands(m, err) < 0 || make_disk(image, disk_bytes(m), err) < 0)
 		return -1;
-	return bootstrap_base(m, &b, err);
+	if (source_of(m)->kind == SOURCE_DEBIAN)
+		return bootstrap_base(m, &b, err);
+	b.source = source = mint_work_path(m, "source.tar", err);
+	return source ? bootstrap_image(m, &b, err) : -1;
 }
 
 static int step_disk(void *ctx, struct error *err)
 {
-	struct mint *m = ctx;
+	struct mint *m = ((struct base *)ctx)->m;
 	_cleanup_free_ char *raw = mint_work_path(m, "base.raw", err);
 	_cleanup_free_ char *qcow2 = mint_work_path(m, "base.qcow2", err);
 	const char *const plain[] = { "qemu-img", "convert", "-q", "-f", "raw", "-O", "qcow2", raw,
@@ -120,7 +160,7 @@ static int step_disk(void *ctx, struct error *err)
 
 static int step_check(void *ctx, struct error *err)
 {
-	struct mint *m = ctx;
+	struct mint *m = ((struct base *)ctx)->m;
 	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
 
 	if (!tar || mint_read_packages(m, &m->base.packages, err) < 0)
@@ -138,14 +178,17 @@ static int describe(struct mint *m, struct error *err)
 	(void)snprintf(b->release, sizeof(b->release), "%s", recipe_release(m->template));
 	(void)snprintf(b->volume, sizeof(b->volume), "%s", m->recipe.base_volume);
 	(void)snprintf(b->recipe, sizeof(b->recipe), "%s", m->recipe.base);
-	b->source = str_format(
-		err, "%s/debian", mirror && *mirror ? mirror : "http://deb.debian.org");
+	if (source_of(m)->kind == SOURCE_DEBIAN)
+		b->source = str_format(
+			err, "%s/debian", mirror && *mirror ? mirror : "http://deb.debian.org");
+	else
+		b->source = str_dup(source_of(m)->location, err);
 	return b->source ? 0 : -1;
 }
 
 static int step_commit(void *ctx, struct error *err)
 {
-	struct mint *m = ctx;
+	struct mint *m = ((struct base *)ctx)->m;
 	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
 	_cleanup_free_ char *name = str_dup(m->recipe.base_volume, err);
 
@@ -156,6 +199,11 @@ static int step_commit(void *ctx, struct error *err)
 		return -1;
 	return mint_commit(m, "base.qcow2", &m->base, err);
 }
+
+static const struct step from_image[] = {
+	{ "source", "getting the image", step_source, NULL },
+	{ "unpack", "unpacking the image", step_unpack, NULL },
+};
 
 static const struct step steps[] = {
 	{ "files", "collecting the files of a base", step_files, NULL },
@@ -181,6 +229,7 @@ static int find_base(struct mint *m, struct error *err)
 int mint_base(struct mint *m, struct error *err)
 {
 	_cleanup_close_ int lock = cache_lock(m->cache, m->recipe.base_volume, tell_wait, err);
+	struct base b = { .m = m };
 	int there, ret;
 
 	if (lock < 0)
@@ -188,13 +237,20 @@ int mint_base(struct mint *m, struct error *err)
 	there = m->refresh ? 0 : find_base(m, err);
 	if (there)
 		return there < 0 ? -1 : 0;
-	if (m->offline)
+	/* an image that is at hand, or in the cache, may have all that a base needs */
+	if (m->offline && source_of(m)->kind == SOURCE_DEBIAN)
 		return error_set(err, ERROR_UNREACHABLE,
 			"the base '%s' is not in the cache, and --offline was asked for",
 			m->recipe.base_volume);
 	if (cache_work_open(m->cache, &m->work, err) < 0)
 		return -1;
-	ret = steps_run("mint-base", steps, ARRAY_LEN(steps), m, &event_steps, err);
+	ret = 0;
+	if (source_of(m)->kind != SOURCE_DEBIAN)
+		ret = steps_run(
+			"mint-source", from_image, ARRAY_LEN(from_image), &b, &event_steps, err);
+	if (ret == 0)
+		ret = steps_run("mint-base", steps, ARRAY_LEN(steps), &b, &event_steps, err);
+	source_file_done(&b.source);
 	cache_work_done(&m->work);
 	return ret < 0 ? error_wrap(err, "cannot make the base '%s'", m->recipe.base_volume) : 0;
 }

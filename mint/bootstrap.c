@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/run.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -185,6 +186,37 @@ int bootstrap_base(const struct mint *m, const struct bootstrap *b, struct error
 
 	if (!include || !files || !end || push_all(&argv, words, ARRAY_LEN(words), err) < 0 ||
 		add_sources(&argv, &owned, b->release, err) < 0 ||
+		argument_vec_push(&argv, NULL, err) < 0)
+		return -1;
+	return run_mmdebstrap(m, b, &argv, err);
+}
+
+/* The names of the packages, one a line, for the stage that installs what is missing. */
+static int write_names(const struct mint *m, const struct text_vec *packages, struct error *err)
+{
+	_cleanup_free_ char *path = mint_work_path(m, "include", err);
+	_cleanup_str_ struct str s = STR_INIT;
+
+	vec_foreach(char *, name, packages)
+		str_printf(&s, "%s\n", *name);
+	if (!path || str_ok(&s, err) < 0)
+		return -1;
+	return file_replace(AT_FDCWD, path, str_get(&s), s.len, 0644, err);
+}
+
+int bootstrap_image(const struct mint *m, const struct bootstrap *b, struct error *err)
+{
+	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
+	_cleanup_free_ char *source = tar_in_hook(b->source, err);
+	_cleanup_free_ char *files = tar_in_hook(b->files, err);
+	_cleanup_free_ char *begin = script_hook("customize", "image-begin.sh", err);
+	_cleanup_free_ char *end = script_hook("customize", "base-end.sh", err);
+	const char *const words[] = { "mmdebstrap", "--variant=custom", "--format=tar",
+		"--skip=setup,update,cleanup,chroot/policy-rc.d,chroot/start-stop-daemon", source,
+		files, begin, end, b->release, b->tar, NULL };
+
+	if (!source || !files || !begin || !end || write_names(m, b->packages, err) < 0 ||
+		push_all(&argv, words, ARRAY_LEN(words) - 1, err) < 0 ||
 		argument_vec_push(&argv, NULL, err) < 0)
 		return -1;
 	return run_mmdebstrap(m, b, &argv, err);

@@ -20,8 +20,12 @@ struct bootstrap {
 	const char *files; /* archive to unpack before anything else */
 	const char *image;
 	const char *tar;
+	const char *source; /* archive of somebody's root file system; NULL: none */
 };
 int bootstrap_base(const struct mint *m, const struct bootstrap *b, struct error *err) MUST_CHECK;
+
+/* The same from b->source: what is missing of the packages is installed by its own apt. */
+int bootstrap_image(const struct mint *m, const struct bootstrap *b, struct error *err) MUST_CHECK;
 
 /* Run the commands of the work folder over the tree; leaves layer.tar and removed there. */
 int bootstrap_layer(const struct mint *m, const char *base_tar, struct error *err) MUST_CHECK;

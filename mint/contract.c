@@ -20,6 +20,7 @@ struct contract {
 	const char *own; /* this one's; NULL: none */
 	bool own_seen;
 	struct package_vec *packages;
+	struct text_vec host; /* texts of this machine's settings, which no layer may hold */
 };
 
 /* Each template's own program is the first word of its verify command. */
@@ -110,19 +111,58 @@ static int note_sample(struct contract *c, const struct tree_seen *seen, struct 
 	return 0;
 }
 
+/* Proxies, mirrors and registries that are this machine's own; those of the public are no secret. */
+static int collect_host(struct text_vec *ret, struct error *err)
+{
+	static const char *const variables[] = { "http_proxy", "https_proxy", "HTTP_PROXY",
+		"HTTPS_PROXY", "all_proxy", "ALL_PROXY", "BOX_MIRROR", "npm_config_registry" };
+	static const char *const public[] = { "http://deb.debian.org", "https://deb.debian.org",
+		"https://registry.npmjs.org", "https://registry.npmjs.org/" };
+
+	for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
+		const char *value = getenv(variables[i]);
+		bool known = !value || strlen(value) < 8;
+
+		for (size_t k = 0; !known && k < ARRAY_LEN(public); k++)
+			known = str_equal(value, public[k]);
+		if (!known && text_vec_add(ret, value, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const char *find_host(const struct contract *c, const char *bytes, size_t len)
+{
+	vec_foreach(char *, text, &c->host)
+		if (memmem(bytes, len, *text, strlen(*text)))
+			return "a setting of the machine that mints";
+	return NULL;
+}
+
+static const char *find_secret(const struct contract *c, const struct tree_seen *seen)
+{
+	const char *what = NULL;
+
+	if (!seen->again && !S_ISDIR(seen->mode))
+		what = secret_in_path(seen->name);
+	if (!what && S_ISREG(seen->mode))
+		what = secret_in_bytes(seen->name, seen->bytes, seen->len);
+	return what || !S_ISREG(seen->mode) ? what : find_host(c, seen->bytes, seen->len);
+}
+
 static int see(const struct tree_seen *seen, void *data, struct error *err)
 {
 	struct contract *c = data;
-	const char *what = S_ISDIR(seen->mode) ? NULL : secret_in_path(seen->name);
+	const char *what = find_secret(c, seen);
 	_cleanup_str_ struct str safe = STR_INIT;
 
-	if (!what && S_ISREG(seen->mode))
-		what = secret_in_bytes(seen->name, seen->bytes, seen->len);
 	if (what) {
 		str_append_escaped(&safe, seen->name, strlen(seen->name), false);
 		return error_set(err, ERROR_INVALID,
 			"'/%s' looks like %s: it must not be in an image", str_get(&safe), what);
 	}
+	if (seen->again)
+		return 0;
 	if (S_ISREG(seen->mode) && is_npm_manifest(seen->name) && note_npm(c, seen, err) < 0)
 		return -1;
 	if (c->golden && S_ISREG(seen->mode) && !seen->hardlink && note_sample(c, seen, err) < 0)
@@ -130,23 +170,57 @@ static int see(const struct tree_seen *seen, void *data, struct error *err)
 	return S_ISDIR(seen->mode) ? 0 : check_program(c, seen->name, err);
 }
 
+static void contract_done(struct contract *c)
+{
+	text_vec_free(&c->programs);
+	text_vec_free(&c->host);
+}
+
 int mint_check_tree(struct mint *m, const char *tar, bool golden, struct package_vec *packages,
 	struct error *err)
 {
-	struct contract c = { .m = m, .golden = golden, .packages = packages };
-	int ret;
+	_cleanup_(contract_done) struct contract c = {
+		.m = m, .golden = golden, .packages = packages
+	};
 
 	if (golden && m->template->verify.len)
 		c.own = m->template->verify.items[0];
-	ret = collect_programs(&c.programs, err);
-	if (ret == 0)
-		ret = tree_read(tar, see, &c, err);
-	text_vec_free(&c.programs);
-	if (ret < 0)
+	if (collect_programs(&c.programs, err) < 0 || collect_host(&c.host, err) < 0 ||
+		tree_read(tar, see, &c, err) < 0)
 		return -1;
 	if (c.own && !c.own_seen)
 		return error_set(err, ERROR_INVALID,
 			"the program '%s' of template '%s' is in no folder of PATH", c.own,
 			m->template->name);
 	return 0;
+}
+
+/* ---- what the mint itself puts in ---- */
+
+static int see_own(const struct tree_seen *seen, void *data, struct error *err)
+{
+	const char *what = find_secret(data, seen);
+
+	return what ? error_set(err, ERROR_INVALID,
+			      "'/%s', which the template gives, looks like %s: it must not be in an "
+			      "image",
+			      seen->name, what)
+		    : 0;
+}
+
+int mint_check_own(struct mint *m, const char *tar, struct error *err)
+{
+	_cleanup_(contract_done) struct contract c = { .m = m, .golden = true };
+	const char *what;
+
+	if (collect_host(&c.host, err) < 0 || tree_read(tar, see_own, &c, err) < 0)
+		return -1;
+	what = secret_in_bytes("seed", str_get(&m->seed), m->seed.len);
+	if (!what)
+		what = find_host(&c, str_get(&m->seed), m->seed.len);
+	return what ? error_set(err, ERROR_INVALID,
+			      "the user-data of template '%s' holds what looks like %s: it must not be "
+			      "in a seed",
+			      m->template->name, what)
+		    : 0;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ enum {
 	CONNECT_SECONDS = 30,
 	STALL_SECONDS = 60, /* so long without a byte a second: the server hangs */
 	TEXT_SECONDS = 120,
+	TRIES_MAX = 5, /* of a transfer that breaks off and gets further each time */
 };
 
 DEFINE_CLEANUP(CURL *, curl_easy_cleanup);
@@ -29,8 +31,9 @@ struct transfer {
 	struct str *text;
 	int fd;
 	uint64_t had, done, max; /* had: of an earlier try */
-	bool too_large, restarted;
+	bool too_large, restarted, broke_off;
 	int write_errno;
+	long stall_seconds; /* 0: the default */
 	void (*progress)(uint64_t done, uint64_t total);
 	char error[CURL_ERROR_SIZE];
 };
@@ -100,7 +103,8 @@ static int set_options(struct transfer *t, struct error *err)
 		curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L) != CURLE_OK ||
 		curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS) != CURLE_OK ||
 		curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L) != CURLE_OK ||
-		curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS) != CURLE_OK ||
+		curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME,
+			t->stall_seconds ? t->stall_seconds : (long)STALL_SECONDS) != CURLE_OK ||
 		curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) != CURLE_OK ||
 		curl_easy_setopt(c, CURLOPT_ERRORBUFFER, t->error) != CURLE_OK ||
 		curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, receive) != CURLE_OK ||
@@ -136,6 +140,17 @@ static int transfer_failed(struct transfer *t, CURLcode code, struct error *err)
 		return error_set(err, ERROR_TIMEOUT,
 			"the server of '%s' does not answer: %s; try again, what arrived is kept",
 			t->url, str_get(&why));
+	if (code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING) {
+		t->broke_off = true;
+		return error_set(err, ERROR_UNREACHABLE,
+			"the transfer of '%s' broke off after %llu bytes: %s; try again, what arrived is "
+			"kept",
+			t->url, (unsigned long long)t->done, str_get(&why));
+	}
+	if (code == CURLE_TOO_MANY_REDIRECTS)
+		return error_set(err, ERROR_INVALID,
+			"'%s' leads from one address to the next, more than %d times: refused",
+			t->url, REDIRECTS_MAX);
 	if (status == 404 || status == 410)
 		kind = ERROR_NOT_FOUND;
 	else if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
@@ -212,6 +227,7 @@ static bool is_web_page(int fd)
 	return strcasestr(head, "<!doctype html") || strcasestr(head, "<html");
 }
 
+/* The whole file is there: 1, 0, -1. */
 static int is_there(const struct fetch *f, struct error *err)
 {
 	_cleanup_close_ int fd = open(f->path, O_RDONLY | O_CLOEXEC);
@@ -221,11 +237,13 @@ static int is_there(const struct fetch *f, struct error *err)
 	return digest_matches(f, fd, err);
 }
 
-static int receive_file(const struct fetch *f, int fd, struct error *err)
+/* Go on with what there is. *ret_broke_off: another try may get further. */
+static int receive_file(const struct fetch *f, int fd, bool *ret_broke_off, struct error *err)
 {
 	_cleanup_(curl_easy_cleanup_p) CURL *curl = curl_easy_init();
 	struct transfer t = { .curl = curl, .url = f->url, .fd = fd, .max = f->max };
 	struct stat st;
+	int ret;
 
 	if (!curl)
 		return error_oom(err);
@@ -233,28 +251,88 @@ static int receive_file(const struct fetch *f, int fd, struct error *err)
 		return error_errno(err, errno, "cannot go on with '%s'", f->path);
 	t.had = t.done = (uint64_t)st.st_size;
 	t.progress = f->progress;
+	t.stall_seconds = f->stall_seconds;
 	if (t.had)
 		(void)curl_easy_setopt(curl, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)t.had);
-	return perform(&t, err);
+	ret = perform(&t, err);
+	*ret_broke_off = t.broke_off && t.done > t.had;
+	return ret;
 }
 
-/* Fetch the rest of the part. A part that is complete, or was of another file, makes the server refuse. */
-static int receive_or_restart(const struct fetch *f, int fd, struct error *err)
+/* Again and again while it breaks off and each try gets further. */
+static int receive_all(const struct fetch *f, int fd, struct error *err)
 {
-	struct error first = { 0 };
-	off_t had = lseek(fd, 0, SEEK_END);
+	bool broke_off = true;
+	int ret = -1;
 
-	if (receive_file(f, fd, &first) == 0)
-		return 0;
-	if (had <= 0 || first.kind != ERROR_FAILED) {
+	for (int i = 0; ret < 0 && broke_off && i < TRIES_MAX; i++) {
+		error_clear(err);
+		ret = receive_file(f, fd, &broke_off, err);
+	}
+	return ret;
+}
+
+/*
+ * All of the file in fd with the right digest: 1; 0 with another one; -1. A part that is complete, or was of
+ * another file, makes the server refuse, or the digest wrong: then the whole is fetched, once.
+ */
+static int receive_right(const struct fetch *f, int fd, struct error *err)
+{
+	off_t had = lseek(fd, 0, SEEK_END);
+	struct error first = { 0 };
+	int matches = 0;
+
+	if (receive_all(f, fd, &first) < 0 && (had <= 0 || first.kind != ERROR_FAILED)) {
 		*err = first;
 		return -1;
 	}
-	if (digest_matches(f, fd, err) == 1)
-		return 0;
+	matches = digest_matches(f, fd, err);
+	if (matches || had <= 0)
+		return matches;
 	if (ftruncate(fd, 0) < 0)
 		return error_errno(err, errno, "cannot begin '%s' anew", f->path);
-	return receive_file(f, fd, err);
+	return receive_all(f, fd, err) < 0 ? -1 : digest_matches(f, fd, err);
+}
+
+/* What came is not what was wanted: say which of the likely reasons it is. */
+static int refuse(const struct fetch *f, int fd, struct error *err)
+{
+	struct stat st = { 0 };
+
+	if (is_web_page(fd))
+		return error_set(err, ERROR_INVALID,
+			"'%s' gave a web page instead of the file: is there a login page in between?",
+			f->url);
+	(void)fstat(fd, &st);
+	return error_set(err, ERROR_INVALID,
+		"'%s' has another checksum than was expected (%llu bytes came): it is damaged, truncated, or "
+		"not the file that was meant; nothing of it was used",
+		f->url, (unsigned long long)st.st_size);
+}
+
+/*
+ * The part, for us alone: another mint that fetches the same file is waited for. It may have moved the part to
+ * its place, or thrown it away, meanwhile: then *ret_fd is of a new one.
+ */
+static int open_part(const char *part, int *ret_fd, struct error *err)
+{
+	for (;;) {
+		_cleanup_close_ int fd = open(
+			part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+		struct stat st, named;
+
+		if (fd < 0)
+			return error_errno(err, errno, "cannot create '%s'", part);
+		while (flock(fd, LOCK_EX) < 0)
+			if (errno != EINTR)
+				return error_errno(err, errno, "cannot lock '%s'", part);
+		if (fstat(fd, &st) < 0)
+			return error_errno(err, errno, "cannot look at '%s'", part);
+		if (lstat(part, &named) == 0 && named.st_ino == st.st_ino) {
+			*ret_fd = fd_take(&fd);
+			return 0;
+		}
+	}
 }
 
 int fetch_file(const struct fetch *f, struct error *err)
@@ -268,23 +346,26 @@ int fetch_file(const struct fetch *f, struct error *err)
 	matches = is_there(f, err);
 	if (matches)
 		return matches < 0 ? -1 : 0;
-	fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return error_errno(err, errno, "cannot create '%s'", part);
-	if (receive_or_restart(f, fd, err) < 0)
+	if (f->offline)
+		return error_set(err, ERROR_UNREACHABLE,
+			"'%s' is not in the cache, or what is there has another checksum, and --offline was "
+			"asked for",
+			f->url);
+	if (open_part(part, &fd, err) < 0)
 		return -1;
-	matches = digest_matches(f, fd, err);
-	if (matches == 1 && (fsync(fd) < 0 || rename(part, f->path) < 0))
-		return error_errno(err, errno, "cannot store '%s'", f->path);
+	matches = is_there(f, err);
+	if (matches == 1)
+		(void)unlink(part);
 	if (matches)
 		return matches < 0 ? -1 : 0;
-	(void)unlink(part);
-	if (is_web_page(fd))
-		return error_set(err, ERROR_INVALID,
-			"'%s' gave a web page instead of the file: is there a login page in between?",
-			f->url);
-	return error_set(err, ERROR_INVALID,
-		"'%s' has another checksum than was expected: it is damaged, or not the file that was "
-		"meant; nothing of it was used",
-		f->url);
+	matches = receive_right(f, fd, err);
+	if (matches < 0)
+		return -1;
+	if (matches == 0) {
+		(void)unlink(part);
+		return refuse(f, fd, err);
+	}
+	if (fsync(fd) < 0 || rename(part, f->path) < 0)
+		return error_errno(err, errno, "cannot store '%s'", f->path);
+	return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef MINT_FETCH_H
 #define MINT_FETCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -22,11 +23,15 @@ struct fetch {
 	uint64_t max; /* bytes; more is refused */
 	const char *sha256, *sha512; /* hex; at least one is not NULL */
 	void (*progress)(uint64_t done, uint64_t total); /* may be NULL */
+	long stall_seconds; /* so long without a byte and the server hangs; 0: a minute */
+	bool offline; /* only what is there already */
 };
 
 /*
  * Nothing to do when the file is there with the right digest. A file there with another is made anew.
- * ERROR_INVALID when what the server gives has another digest, or is a web page.
+ * A transfer that breaks off is gone on with, as long as it gets further. ERROR_INVALID when what the server
+ * gives has another digest, is a web page, or is too large; ERROR_TIMEOUT when it hangs; ERROR_UNREACHABLE when
+ * it cannot be reached or breaks off for good.
  */
 int fetch_file(const struct fetch *f, struct error *err) MUST_CHECK;
 

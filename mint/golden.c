@@ -209,7 +209,7 @@ static int step_check(void *ctx, struct error *err)
 		(mint_read_packages(m, &m->golden.packages, err) < 0 ||
 			mint_check_tree(m, layer, true, &m->golden.packages, err) < 0))
 		return -1;
-	return 0;
+	return mint_check_own(m, files, err);
 }
 
 /* ---- the disk ---- */

@@ -250,25 +250,11 @@ static int find_whole(struct mint *m, struct error *err)
 	return found;
 }
 
-/* Sources that templates may name and this version cannot unpack are refused before anything is made. */
-static int check_source(const struct template *t, struct error *err)
-{
-	const struct source *s = t->base ? &t->base->source : &t->source;
-
-	if (s->kind == SOURCE_DEBIAN)
-		return 0;
-	return error_set(err, ERROR_USAGE,
-		"%s: this version of box mints from a Debian mirror alone (image: debian:13), not from "
-		"'%s'",
-		t->base ? t->base->path : t->path, s->location);
-}
-
 int mint_run(struct mint *m, struct error *err)
 {
 	int found;
 
-	if (check_source(m->template, err) < 0 || recipe_of(m->template, &m->recipe, err) < 0 ||
-		(m->refresh && salt_names(m, err) < 0))
+	if (recipe_of(m->template, &m->recipe, err) < 0 || (m->refresh && salt_names(m, err) < 0))
 		return -1;
 	found = m->refresh ? 0 : find_whole(m, err);
 	if (found < 0)

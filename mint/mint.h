@@ -76,4 +76,7 @@ int mint_read_packages(const struct mint *m, struct package_vec *ret, struct err
 int mint_check_tree(struct mint *m, const char *tar, bool golden, struct package_vec *packages,
 	struct error *err) MUST_CHECK;
 
+/* The same scan for credentials of what the template itself gives: our own files, and the seed. */
+int mint_check_own(struct mint *m, const char *tar, struct error *err) MUST_CHECK;
+
 #endif

@@ -298,14 +298,25 @@ static int show(struct archive *a, struct archive_entry *e,
 	if (!name || !*name)
 		return 0;
 	seen.name = name;
-	if (S_ISREG(seen.mode)) {
-		la_ssize_t n = archive_read_data(a, buf, TREE_LOOK);
+	if (!S_ISREG(seen.mode))
+		return see(&seen, data, err);
+	do {
+		size_t kept = seen.again ? TREE_OVERLAP : 0;
+		la_ssize_t n;
 
+		if (kept)
+			memmove(buf, buf + TREE_LOOK - kept, kept);
+		n = archive_read_data(a, buf + kept, TREE_LOOK - kept);
 		if (n < 0)
 			return error_archive(err, a, name);
-		seen.len = (size_t)n;
-	}
-	return see(&seen, data, err);
+		if (seen.again && n == 0)
+			return 0;
+		seen.len = kept + (size_t)n;
+		if (see(&seen, data, err) < 0)
+			return -1;
+		seen.again = true;
+	} while (seen.len == TREE_LOOK);
+	return 0;
 }
 
 int tree_read(const char *path,

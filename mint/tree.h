@@ -48,19 +48,25 @@ int tree_put_folder(struct tree_writer *w, const char *from, struct error *err) 
 int tree_put_archive(struct tree_writer *w, const char *archive, const char *strip,
 	const char *prefix, struct error *err) MUST_CHECK;
 
-/* What a reader is shown: an entry, and of a regular file at most TREE_LOOK bytes of its content. */
-#define TREE_LOOK (256u * 1024)
+/*
+ * What a reader is shown: an entry, with the first TREE_LOOK bytes of a regular file's content; and then the
+ * rest of it, a piece a call. A piece begins with the last TREE_OVERLAP bytes of the one before it, so that no
+ * short text is cut in two.
+ */
+#define TREE_LOOK (1024u * 1024)
+#define TREE_OVERLAP 4096u
 struct tree_seen {
 	const char *name; /* relative, without "./" */
 	mode_t mode;
 	uint64_t size;
 	const char *target; /* of a link; NULL */
 	bool hardlink; /* to an entry before it: size is 0 */
+	bool again; /* a further piece of the content */
 	const char *bytes;
 	size_t len;
 };
 
-/* Show every entry of the archive to see; a result below 0 ends it and is passed on. */
+/* Show every entry of the archive, and all content, to see; a result below 0 ends it and is passed on. */
 int tree_read(const char *path,
 	int (*see)(const struct tree_seen *seen, void *data, struct error *err), void *data,
 	struct error *err) MUST_CHECK;

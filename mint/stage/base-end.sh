@@ -4,7 +4,7 @@
 # system, made from the tree by mke2fs without any emulation.
 #
 #   BOX_MINT_IMAGE     the empty raw disk to fill
-#   BOX_MINT_RELEASE   Debian's codename
+#   BOX_MINT_RELEASE   Debian's codename; "image": it was made from somebody's image
 . "$(dirname "$(readlink -f "$0")")/guest.sh"
 
 stage=$(dirname "$(readlink -f "$0")")
@@ -26,7 +26,10 @@ chroot "$root" systemctl --quiet disable ssh.service
 chroot "$root" systemctl --quiet enable ssh.socket systemd-networkd.service systemd-resolved.service
 rm -rf "$root"/etc/systemd/system/ssh*.wants
 
-cat >"$root/etc/apt/sources.list.d/debian.sources" <<X
+# somebody's image keeps the sources that it has
+if [ "$BOX_MINT_RELEASE" != image ]; then
+	rm -f "$root/etc/apt/sources.list"
+	cat >"$root/etc/apt/sources.list.d/debian.sources" <<X
 Types: deb
 URIs: http://deb.debian.org/debian
 Suites: $BOX_MINT_RELEASE $BOX_MINT_RELEASE-updates
@@ -39,6 +42,7 @@ Suites: $BOX_MINT_RELEASE-security
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 X
+fi
 list_packages >"$BOX_MINT_WORK/packages"
 clean
 # systemd compares these with /usr to see whether it has to bring caches up to date; they are

@@ -60,7 +60,7 @@ clean() {
 	rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin "$root"/var/cache/apt/archives/*.deb
 	rm -rf "$root"/root/.npm "$root"/root/.cache "$root"/root/.config "$root"/root/.bash_history
 	rm -f "$root"/usr/sbin/policy-rc.d "$root"/etc/apt/apt.conf.d/*mmdebstrap
-	rm -f "$root"/etc/dpkg/dpkg.cfg.d/*mmdebstrap "$root"/etc/apt/sources.list
+	rm -f "$root"/etc/dpkg/dpkg.cfg.d/*mmdebstrap
 	rm -f "$root"/etc/ssh/ssh_host_* "$root"/var/lib/dbus/machine-id "$root"/var/lib/systemd/random-seed
 	rm -f "$root"/var/cache/ldconfig/aux-cache "$root"/var/cache/debconf/*-old "$root"/var/lib/dpkg/*-old
 	rm -f "$root"/etc/passwd- "$root"/etc/group- "$root"/etc/shadow- "$root"/etc/gshadow-

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# payload.sh TEMPLATE: the image of a coding agent, minted if it is not there, and a real box of it: the
+# agent and its tools for a command without a login, the file that tells the agent where it is, no other
+# template's agent, nothing to log in with, and Docker.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command jq
+template=$1
+name=payload-$template-$$
+box() { lab_run box "$@"; }
+in_box() { lab_run box exec "$name" -- "$@"; }
+case $template in
+claude) context=.claude/CLAUDE.md ;;
+codex) context=.codex/AGENTS.md ;;
+grok) context=.grok/AGENTS.md ;;
+*) fail "no such agent: $template" ;;
+esac
+
+assert_status 0 "$tests_dir/lab/lab" run --registry -- box image mint "$template"
+assert_contains "$out" "$template: golden-$template-"
+
+# What the image says of itself.
+info=$(lab_run box image info --json "$template")
+assert_equal current "$(jq -r .state <<<"$info")"
+package=$(jq -r '[.packages[] | select(.from == "npm" and (.name | startswith("@")))][0] | "\(.name) \(.version)"' <<<"$info")
+version=${package#* }
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+ ]] || fail "the image of $template names no version of its agent: '$package'"
+
+on_exit lab_run box rm --force "$name"
+assert_status 0 box new --template "$template" "$name"
+
+# The agent, on the PATH of a command that is no login; it says the version that the manifest has.
+assert_contains "$(in_box "$template" --version)" "$version"
+assert_equal "$template" "$(in_box id -un)"
+assert_contains " $(in_box id -Gn) " ' docker '
+assert_contains " $(in_box id -Gn) " ' sudo '
+assert_equal root "$(in_box sudo -n id -un)"
+assert_contains "$(in_box sudo passwd --status "$template")" "$template L"
+assert_contains "$(in_box cat "$context")" "from the template \`$template\`"
+assert_equal "$template" "$(in_box stat -c %U "$context")"
+for other in claude codex grok; do
+	[ "$other" = "$template" ] || assert_status 127 in_box "$other" --version
+done
+node=$(in_box node --version)
+if ! [[ $node =~ ^v([0-9]+)\. && ${BASH_REMATCH[1]} -ge 22 ]]; then fail "node is '$node'"; fi
+for tool in git gh curl rg jq tmux age unzip gcc make npm docker; do
+	assert_status 0 in_box sh -c "command -v $tool"
+done
+assert_contains "$(in_box cat /etc/tmux.conf)" 'mouse on'
+
+# Nobody is logged in, and nothing of the minting host is there.
+assert_silent "$(in_box sudo sh -c 'find / -xdev \( -name .npmrc -o -name .netrc -o -name .bash_history \
+	-o -name .git-credentials -o -name auth.json -o -name .credentials.json \) -print')"
+assert_silent "$(in_box sudo sh -c 'grep -riE "proxy|registry" /etc/apt /etc/npmrc /etc/environment /root 2>/dev/null' || true)"
+
+# Docker: an image that is built here, of one static program.
+assert_status 0 in_box sh -c 'mkdir -p image && cd image && cp /usr/lib/box/box-agent agent &&
+	printf "FROM scratch\nCOPY agent /agent\nENTRYPOINT [\"/agent\"]\n" >Dockerfile && docker build --quiet --tag here .'
+assert_contains "$(in_box docker run --rm here --version)" 'box-agent '
+assert_status 0 box rm --force "$name"
