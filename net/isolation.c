@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/xml.h"
+#include "net/conntrack.h"
 #include "net/doors.h"
 #include "net/nft.h"
 #include "net/port.h"
@@ -170,6 +171,9 @@ int isolation_admit(
 	}
 	old = find(&s, port->uuid);
 	if (doors_check_new(port, old, err) < 0)
+		return -1;
+	/* What the last box of this address began must not be answered to the next one. */
+	if (!old && conntrack_forget(s.nl, port->addr, err) < 0)
 		return -1;
 	return replace(&s, old, port, err);
 }

@@ -8,7 +8,7 @@
 #define DNSMASQ_NS "http://libvirt.org/schemas/network/dnsmasq/1.0"
 
 /*
- * What libvirt has no element for. dnsmasq is as old as 2.81 (dhcp-ignore-clid). A resolver that is
+ * What libvirt has no element for. dnsmasq is as old as 2.89 (no-ident). A resolver that is
  * shared by boxes that must not know of one another has to know as little as it can.
  */
 static const char *const dnsmasq_options[] = {
@@ -19,6 +19,7 @@ static const char *const dnsmasq_options[] = {
 	"domain-needed", /* plain names go nowhere */
 	"bogus-priv", /* look-ups of private addresses, siblings' too, end here: no such name */
 	"cache-size=0", /* a cache would tell a box what its siblings look up */
+	"no-ident", /* and so would the counts in "hits.bind" and the like */
 	"dhcp-ignore=tag:!known", /* no reservation, no lease */
 };
 

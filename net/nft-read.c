@@ -51,9 +51,7 @@ char *nft_chain_text(const struct nftnl_chain *chain, struct error *err)
 
 char *nft_set_text(const struct nftnl_set *set, struct error *err)
 {
-	return str_format(err, "key %u type %u data %u flags %u",
-		nftnl_set_get_u32(set, NFTNL_SET_KEY_LEN),
-		nftnl_set_get_u32(set, NFTNL_SET_KEY_TYPE),
+	return str_format(err, "key %u data %u flags %u", nftnl_set_get_u32(set, NFTNL_SET_KEY_LEN),
 		nftnl_set_get_u32(set, NFTNL_SET_DATA_LEN),
 		nftnl_set_get_u32(set, NFTNL_SET_FLAGS));
 }

@@ -15,6 +15,8 @@
 #include "base/parse.h"
 
 static const uint8_t group_bit[6] = { 1 };
+static const uint8_t link_local_group[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xf0 };
+static const uint8_t low_half[1] = { 0x0f };
 
 #define NEEDS_IP                                                              \
 	{                                                                     \
@@ -49,6 +51,8 @@ const struct field_row field_rows[FIELDS] = {
 	[FIELD_ETHER_DADDR] = { "ether daddr", TYPE_ETHER, 6, SOURCE_LINK, 0, NULL, NEEDS_ETHER },
 	[FIELD_ETHER_GROUP] = { "ether daddr & 01:00:00:00:00:00 ==", TYPE_ETHER, 6, SOURCE_LINK, 0,
 		group_bit, NEEDS_ETHER },
+	[FIELD_ETHER_LINK_LOCAL] = { "ether daddr & ff:ff:ff:ff:ff:f0 ==", TYPE_ETHER, 6,
+		SOURCE_LINK, 0, link_local_group, NEEDS_ETHER },
 	[FIELD_ARP_OPERATION] = { "arp operation", TYPE_NUMBER16_NET, 2, SOURCE_NETWORK, 6, NULL,
 		NEEDS_ARP },
 	[FIELD_ARP_SADDR_ETHER] = { "arp saddr ether", TYPE_ETHER, 6, SOURCE_NETWORK, 8, NULL,
@@ -57,6 +61,8 @@ const struct field_row field_rows[FIELDS] = {
 		NEEDS_ARP },
 	[FIELD_ARP_DADDR_IP] = { "arp daddr ip", TYPE_IPV4, 4, SOURCE_NETWORK, 24, NULL,
 		NEEDS_ARP },
+	[FIELD_IP_HDRLENGTH] = { "ip hdrlength", TYPE_NUMBER8, 1, SOURCE_NETWORK, 0, low_half,
+		NEEDS_IP },
 	[FIELD_IP_SADDR] = { "ip saddr", TYPE_IPV4, 4, SOURCE_NETWORK, 12, NULL, NEEDS_IP },
 	[FIELD_IP_DADDR] = { "ip daddr", TYPE_IPV4, 4, SOURCE_NETWORK, 16, NULL, NEEDS_IP },
 	[FIELD_UDP_SPORT] = { "udp sport", TYPE_SERVICE, 2, SOURCE_TRANSPORT, 0, NULL,
@@ -67,6 +73,9 @@ const struct field_row field_rows[FIELDS] = {
 		NEEDS_L4("tcp") },
 	[FIELD_TCP_DPORT] = { "tcp dport", TYPE_SERVICE, 2, SOURCE_TRANSPORT, 2, NULL,
 		NEEDS_L4("tcp") },
+	/* BOOTP's chaddr, 28 bytes behind the UDP header (RFC 951) */
+	[FIELD_DHCP_CHADDR] = { "@th,288,48", TYPE_ETHER, 6, SOURCE_TRANSPORT, 36, NULL,
+		NEEDS_L4("udp") },
 	[FIELD_ICMP_TYPE] = { "icmp type", TYPE_NUMBER8, 1, SOURCE_TRANSPORT, 0, NULL,
 		NEEDS_L4("icmp") },
 	[FIELD_CT_STATE] = { "ct state", TYPE_BITS32, 4, SOURCE_CT, NFT_CT_STATE },
@@ -108,6 +117,7 @@ static const struct field_word {
 	{ FIELD_ETHER_TYPE, "8021q", ETH_P_8021Q },
 	{ FIELD_ETHER_TYPE, "8021ad", ETH_P_8021AD },
 	{ FIELD_ARP_OPERATION, "request", ARPOP_REQUEST },
+	{ FIELD_IP_HDRLENGTH, "5", 5 }, /* words of 4 bytes: no options */
 	{ FIELD_ICMP_TYPE, "destination-unreachable", ICMP_DEST_UNREACH },
 	{ FIELD_ICMP_TYPE, "time-exceeded", ICMP_TIME_EXCEEDED },
 	{ FIELD_CT_STATE, "new", NF_CT_STATE_BIT(IP_CT_NEW) },

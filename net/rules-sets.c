@@ -11,19 +11,22 @@
 
 const struct set_def rules_sets[] = {
 	/* which MAC may send from, and be sent to, which tap */
-	{ RULES_BRIDGE, "taps", { PART_TAP, PART_MAC }, { PART_NONE } },
+	{ RULES_BRIDGE, "taps", { PART_TAP, PART_MAC }, { PART_NONE }, NULL },
 	/* which address that MAC may use on that tap, in IPv4 and in ARP */
-	{ RULES_BRIDGE, "sources", { PART_TAP, PART_MAC, PART_ADDR }, { PART_NONE } },
+	{ RULES_BRIDGE, "sources", { PART_TAP, PART_MAC, PART_ADDR }, { PART_NONE }, NULL },
 	/* which tap hears the host's ARP request for an address */
-	{ RULES_BRIDGE, "addresses", { PART_TAP, PART_ADDR }, { PART_NONE } },
+	{ RULES_BRIDGE, "addresses", { PART_TAP, PART_ADDR }, { PART_NONE }, NULL },
+	/* whose DHCP answers that tap hears when they are broadcast */
+	{ RULES_BRIDGE, "clients", { PART_TAP, PART_CHADDR }, { PART_NONE },
+		"oifname . @th,288,48" },
 	/* MACs of boxes: seen on any other port they are stolen */
-	{ RULES_BRIDGE, "macs", { PART_MAC }, { PART_NONE } },
+	{ RULES_BRIDGE, "macs", { PART_MAC }, { PART_NONE }, NULL },
 	/* the same two where packets are routed, for frames that came in by no tap of ours */
-	{ RULES_INET, "hosts", { PART_MAC, PART_ADDR }, { PART_NONE } },
-	{ RULES_INET, "macs", { PART_MAC }, { PART_NONE } },
+	{ RULES_INET, "hosts", { PART_MAC, PART_ADDR }, { PART_NONE }, NULL },
+	{ RULES_INET, "macs", { PART_MAC }, { PART_NONE }, NULL },
 	/* doors: port on 127.0.0.1 to address and port of the box; and these two by themselves */
-	{ RULES_INET, "doors", { PART_DOOR_HOST }, { PART_ADDR, PART_DOOR_PORT } },
-	{ RULES_INET, "door_targets", { PART_ADDR, PART_DOOR_PORT }, { PART_NONE } },
+	{ RULES_INET, "doors", { PART_DOOR_HOST }, { PART_ADDR, PART_DOOR_PORT }, NULL },
+	{ RULES_INET, "door_targets", { PART_ADDR, PART_DOOR_PORT }, { PART_NONE }, NULL },
 };
 const size_t n_rules_sets = ARRAY_LEN(rules_sets);
 
@@ -31,12 +34,14 @@ static const struct part_row {
 	enum field_type type;
 	unsigned len;
 	bool door;
+	bool raw; /* nft spells it as a number */
 } part_rows[PARTS] = {
-	[PART_TAP] = { TYPE_IFNAME, 16, false },
-	[PART_MAC] = { TYPE_ETHER, 6, false },
-	[PART_ADDR] = { TYPE_IPV4, 4, false },
-	[PART_DOOR_HOST] = { TYPE_SERVICE, 2, true },
-	[PART_DOOR_PORT] = { TYPE_SERVICE, 2, true },
+	[PART_TAP] = { TYPE_IFNAME, 16 },
+	[PART_MAC] = { TYPE_ETHER, 6 },
+	[PART_CHADDR] = { TYPE_ETHER, 6, .raw = true },
+	[PART_ADDR] = { TYPE_IPV4, 4 },
+	[PART_DOOR_HOST] = { TYPE_SERVICE, 2, .door = true },
+	[PART_DOOR_PORT] = { TYPE_SERVICE, 2, .door = true },
 };
 
 /* The kernel's registers are words of 4 bytes. */
@@ -84,6 +89,7 @@ static void part_encode(
 		memcpy(bytes, port->tap, strnlen(port->tap, NET_TAP_MAX));
 		break;
 	case PART_MAC:
+	case PART_CHADDR:
 		memcpy(bytes, port->mac, sizeof(port->mac));
 		break;
 	case PART_ADDR:
@@ -128,6 +134,12 @@ static void print_part(enum part part, const uint8_t *bytes, struct str *into)
 		str_append_char(into, '"');
 		break;
 	case TYPE_ETHER:
+		if (part_rows[part].raw) {
+			str_append(into, "0x");
+			for (size_t i = 0; i < 6; i++)
+				str_printf(into, "%02x", bytes[i]);
+			break;
+		}
 		str_append(into, net_format_mac(bytes, text));
 		break;
 	case TYPE_IPV4:

@@ -74,7 +74,7 @@ static void print_types(const enum part parts[RULES_JOINED], struct str *into)
 		uint32_t one = type >> shift & 63;
 
 		if (one)
-			str_printf(into, "%s%s", type >> shift > one ? " . " : "",
+			str_printf(into, "%s%s", type >> shift > one ? " . " : " ",
 				field_type_name((enum field_type)one));
 	}
 }
@@ -84,10 +84,13 @@ static void print_set(
 {
 	const char *sep = "\t\telements = { ";
 
-	str_printf(into, "\t%s %s {\n\t\ttype ", set->data[0] ? "map" : "set", set->name);
-	print_types(set->key, into);
+	str_printf(into, "\t%s %s {\n\t\ttype", set->data[0] ? "map" : "set", set->name);
+	if (set->type_of)
+		str_printf(into, "of %s", set->type_of);
+	else
+		print_types(set->key, into);
 	if (set->data[0]) {
-		str_append(into, " : ");
+		str_append(into, " :");
 		print_types(set->data, into);
 	}
 	str_append(into, "\n");

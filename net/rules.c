@@ -15,7 +15,8 @@
  *  4. Blocked destinations are dropped before connection tracking is asked, so that a flow that began
  *     while the rules were not in force ends when they are.
  *  5. A frame for a group address in 01:80:c2:00:00:0x skips bridge prerouting and comes up on the
- *     port itself, not on the bridge (net/bridge/br_input.c): hence "iifname bxt*" in inet prerouting.
+ *     port itself, not on the bridge, which learns from it all the same (net/bridge/br_input.c): hence
+ *     bridge input, and "iifname bxt*" in inet prerouting.
  *  6. 127/8, 0/8 and 224/4 are dropped in inet prerouting: routing would send them to input, or
  *     throw them away uncounted, before inet forward sees them. 10/8 and the others wait for forward, which
  *     comes after destination NAT: a port published by a container engine is no way around.
@@ -48,6 +49,8 @@
 
 #define DROP(name, text, ...) { .says = text, .match = { __VA_ARGS__ }, .counter = name, .verdict = RULES_DROP }
 #define ACCEPT(text, ...) { .says = text, .match = { __VA_ARGS__ }, .verdict = RULES_ACCEPT }
+/* Destination 01:80:c2:00:00:0x (IEEE 802.1D): not forwarded, and not shown to bridge prerouting. */
+#define LINK_LOCAL_GROUP EQ(FIELD_ETHER_LINK_LOCAL, "01:80:c2:00:00:00")
 #define BLOCK(name, cidr) DROP(name, "boxes to " cidr, FROM_BOX, EQ(FIELD_IP_DADDR, cidr))
 
 /* Kernels with NFT_BRIDGE_META only; an addition to the rest. */
@@ -57,6 +60,10 @@ static const struct rule ibrname_prerouting =
 static const struct rule ibrname_forward =
 	DROP("drop_box_to_box", "frames between ports of boxnet, whatever they are called",
 		EQ(FIELD_IBRNAME, NET_BRIDGE));
+
+static const struct rule ibrname_input =
+	DROP("drop_foreign_port", "frames that come up past the bridge on a port that is no tap of a box",
+		EQ(FIELD_IBRNAME, NET_BRIDGE), NOT_FROM_TAP);
 
 static const struct rule bridge_prerouting[] = {
 	DROP("drop_stolen_mac", "a box's MAC on a port that is no tap of a box",
@@ -86,6 +93,24 @@ static const struct rule bridge_prerouting[] = {
 	DROP("drop_dhcp_server", "boxes that play DHCP server", EQ(FIELD_UDP_SPORT, "67")),
 };
 
+static const struct rule bridge_input[] = {
+	DROP("drop_stolen_mac", "a box's MAC in a frame that a foreign port sends past the bridge",
+		NOT_FROM_TAP, LINK_LOCAL_GROUP, IN("macs", FIELD_ETHER_SADDR)),
+	DROP("drop_past_bridge", "IPv4 sent past a bridge, as no honest stack does",
+		NOT_FROM_TAP, LINK_LOCAL_GROUP, EQ(FIELD_ETHER_TYPE, "ip")),
+	DROP("drop_past_bridge", "IPv6 sent past a bridge, as no honest stack does",
+		NOT_FROM_TAP, LINK_LOCAL_GROUP, EQ(FIELD_ETHER_TYPE, "ip6")),
+	ACCEPT("what other bridges take up", NOT_FROM_TAP),
+	DROP("drop_spoof_mac", "another's MAC in a frame past the bridge, which would learn from it",
+		NOT_IN("taps", FIELD_IIFNAME, FIELD_ETHER_SADDR)),
+	ACCEPT("IPv4, which is for the inet rules to judge", EQ(FIELD_ETHER_TYPE, "ip")),
+	ACCEPT("ARP about the gateway, which is the only address that boxes may ask for",
+		EQ(FIELD_ETHER_DADDR, "ff:ff:ff:ff:ff:ff"), EQ(FIELD_ARP_DADDR_IP, "$gateway")),
+	ACCEPT("ARP to the gateway",
+		EQ(FIELD_ETHER_DADDR, "$gateway_mac"), EQ(FIELD_ARP_DADDR_IP, "$gateway")),
+	DROP("drop_to_host", "frames to the host that are neither", FROM_TAP),
+};
+
 static const struct rule bridge_forward[] = {
 	DROP("drop_box_to_box", "frames of a box to any other port", FROM_TAP),
 	DROP("drop_to_box", "frames of a foreign port to a box", TO_TAP),
@@ -97,15 +122,17 @@ static const struct rule bridge_output[] = {
 	ACCEPT("frames to the box they are for", IN("taps", FIELD_OIFNAME, FIELD_ETHER_DADDR)),
 	ACCEPT("the gateway's ARP request, to the box it asks for",
 		IN("addresses", FIELD_OIFNAME, FIELD_ARP_DADDR_IP)),
-	ACCEPT("DHCP answers to a client that asked for broadcast",
+	ACCEPT("DHCP answers that are broadcast, to the client they are about",
 		EQ(FIELD_ETHER_DADDR, "ff:ff:ff:ff:ff:ff"),
 		EQ(FIELD_IP_SADDR, "$gateway"), EQ(FIELD_UDP_SPORT, "67"),
-		EQ(FIELD_UDP_DPORT, "68")),
+		EQ(FIELD_UDP_DPORT, "68"), IN("clients", FIELD_OIFNAME, FIELD_DHCP_CHADDR)),
 	DROP("drop_flood", "what the bridge would flood to boxes it is not for", TO_TAP),
 };
 
 static const struct rule inet_prerouting[] = {
 	DROP("drop_tap", "packets that come up on a tap itself, past the bridge", FROM_TAP),
+	DROP("drop_ip_options", "packets with IP options: source routes, of which the next hop is not the destination",
+		FROM_BOX, NE(FIELD_IP_HDRLENGTH, "5")),
 	BLOCK("drop_loopback_127_8", "127.0.0.0/8"),
 	BLOCK("drop_this_network_0_8", "0.0.0.0/8"),
 	BLOCK("drop_multicast_224_4", "224.0.0.0/4"),
@@ -210,6 +237,8 @@ static const struct chain_def {
 } chain_defs[] = {
 	{ { RULES_BRIDGE, "prerouting", false, RULES_PREROUTING, -300, { NULL }, 0 },
 		bridge_prerouting, ARRAY_LEN(bridge_prerouting), &ibrname_prerouting },
+	{ { RULES_BRIDGE, "input", false, RULES_INPUT, -210, { NULL }, 0 }, bridge_input,
+		ARRAY_LEN(bridge_input), &ibrname_input },
 	{ { RULES_BRIDGE, "forward", false, RULES_FORWARD, -210, { NULL }, 0 }, bridge_forward,
 		ARRAY_LEN(bridge_forward), &ibrname_forward },
 	{ { RULES_BRIDGE, "output", false, RULES_OUTPUT, -210, { NULL }, 0 }, bridge_output,

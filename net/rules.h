@@ -39,16 +39,19 @@ enum field {
 	FIELD_ETHER_SADDR,
 	FIELD_ETHER_DADDR,
 	FIELD_ETHER_GROUP, /* the group bit of the destination: multicast and broadcast */
+	FIELD_ETHER_LINK_LOCAL, /* the destination without its last 4 bits: 01:80:c2:00:00:0x */
 	FIELD_ARP_OPERATION,
 	FIELD_ARP_SADDR_ETHER,
 	FIELD_ARP_SADDR_IP,
 	FIELD_ARP_DADDR_IP,
+	FIELD_IP_HDRLENGTH,
 	FIELD_IP_SADDR,
 	FIELD_IP_DADDR,
 	FIELD_UDP_SPORT,
 	FIELD_UDP_DPORT,
 	FIELD_TCP_SPORT,
 	FIELD_TCP_DPORT,
+	FIELD_DHCP_CHADDR, /* the MAC that a DHCP message is about */
 	FIELD_ICMP_TYPE,
 	FIELD_CT_STATE,
 	FIELD_CT_DIRECTION,
@@ -63,7 +66,7 @@ enum match_op {
 	OP_NOT_IN,
 };
 
-enum { RULES_JOINED = 3, RULES_MATCHES = 8, RULES_CHAIN_MAX = 40, RULES_CHAINS = 10 };
+enum { RULES_JOINED = 3, RULES_MATCHES = 8, RULES_CHAIN_MAX = 40, RULES_CHAINS = 11 };
 
 struct match {
 	enum match_op op;
@@ -108,6 +111,7 @@ enum part {
 	PART_NONE = 0,
 	PART_TAP,
 	PART_MAC,
+	PART_CHADDR, /* the MAC again, as a field that nft has no name for */
 	PART_ADDR,
 	PART_DOOR_HOST, /* a set with a part of a door has an element for each door */
 	PART_DOOR_PORT,
@@ -119,6 +123,7 @@ struct set_def {
 	const char *name;
 	enum part key[RULES_JOINED]; /* ended by PART_NONE */
 	enum part data[RULES_JOINED]; /* a map's values; first PART_NONE: a plain set */
+	const char *type_of; /* how nft spells the key's type when types have no names; else NULL */
 };
 
 /* What the packet filter has to know about a box that runs. */

@@ -203,7 +203,7 @@ const struct mutation mutations[] = {
 	},
 	{
 		.name = "ARP let in",
-		.without = { "drop_spoof_arp", "drop_ethertype" },
+		.without = { "drop_spoof_arp", "drop_ethertype", "drop_to_host" },
 		.broken = "peer-raw spoof-arp rules-intact",
 		.either = "door-open host-to-box",
 	},
@@ -222,7 +222,8 @@ const struct mutation mutations[] = {
 	},
 	{
 		.name = "IPv6 let in",
-		.without = { "drop_ipv6_bridge", "drop_ethertype", "drop_multicast_frame" },
+		.without = { "drop_ipv6_bridge", "drop_ethertype", "drop_multicast_frame",
+			"drop_to_host" },
 		.broken = "peer-raw rogue-ra ipv6-peer ipv6-host ipv6-internet rules-intact",
 	},
 	{

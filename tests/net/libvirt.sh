@@ -118,6 +118,20 @@ for last in 1 101 102; do
 		"who is $base.$last"
 done
 
+# What the server counts for all boxes is no box's business: cachesize.bind and the like have no answer.
+cat >"$scratch/chaos.py" <<-'END'
+	import socket, sys
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	s.settimeout(3)
+	s.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0\x09cachesize\x04bind\0\0\x10\0\3", (sys.argv[1], 53))
+	print(s.recv(512)[7])
+END
+assert_equal 0 "$(inside python3 "$scratch/chaos.py" "$base.1")" 'answers about the name server itself'
+
+# The host has no address but the gateway's, as far as a box can ask.
+assert_equal 'open 02:62:6f:78:00:01' "$(inside "$probe" arp eth0 "$base.1" 1000)" 'ARP for the gateway'
+assert_equal silent "$(inside "$probe" arp eth0 10.20.30.1 300)" "ARP for the host's LAN address"
+
 # A NIC without a reservation, put there by hand: no lease, no answer, nothing.
 make_port raw9 52:54:00:09:09:09
 ask_lease

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "net/conntrack.h"
 #include "net/nft.h"
 
 enum { COUNTERS_MAX = 96, WAIT_MS = 300 };
@@ -70,6 +71,7 @@ const struct net_port probe_ports[2] = {
 static int story_door(struct world *w, const struct ruleset *rs, struct str *why, struct error *err);
 static int story_old_flow(struct world *w, const struct ruleset *rs, struct str *why, struct error *err);
 static int story_element_gone(struct world *w, const struct ruleset *rs, struct str *why, struct error *err);
+static int story_address_reused(struct world *w, const struct ruleset *rs, struct str *why, struct error *err);
 
 const struct probe probes[] = {
 	/* ---- the internet, and what comes back from it ---- */
@@ -138,6 +140,32 @@ const struct probe probes[] = {
 		.src_mac = { MAC_A }, .dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .src_ip = IP_A,
 		.dst_ip = IP_HV_WAN, .dst_port = 9999 }, .want = 0, INET("drop_tap"), .open = AT_HOST },
 
+	{ "a frame past the bridge with a sibling's MAC, from which the bridge would learn", BOX_A, {
+		.kind = PACKET_UDP, .src_mac = { MAC_B }, .dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 },
+		.src_ip = IP_A, .dst_ip = IP_HV_WAN, .dst_port = 9999 }, .want = 0, BRIDGE("drop_spoof_mac"),
+		.open = AT_HOST },
+	{ "ARP past the bridge", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A },
+		.dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .src_ip = IP_A, .dst_ip = IP_GW }, .want = 0,
+		BRIDGE("drop_to_host"), .open = ANSWER },
+	{ "ARP with a priority tag past the bridge", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A },
+		.dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .src_ip = IP_A, .dst_ip = IP_HV_WAN, .vlan = 4096 },
+		.want = 0, BRIDGE("drop_to_host"), .open = ANSWER },
+	{ "IPv6 past the bridge", BOX_A, { .kind = PACKET_IPV6_UDP, .src_mac = { MAC_A },
+		.dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .dst_port = 9999 }, .want = 0,
+		BRIDGE("drop_to_host"), .open = AT_HOST },
+	{ "ARP for the host's public address", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A },
+		.dst_mac = { MAC_ALL }, .src_ip = IP_A, .dst_ip = IP_HV_WAN }, .want = 0, BRIDGE("drop_to_host"),
+		.open = ANSWER },
+	{ "ARP to the gateway for the host's LAN address", BOX_A, { .kind = PACKET_ARP_REQUEST,
+		.src_mac = { MAC_A }, .dst_mac = { MAC_GW }, .src_ip = IP_A, .dst_ip = IP_HV_LAN }, .want = 0,
+		BRIDGE("drop_to_host"), .open = ANSWER },
+	{ "ARP probe for the host's LAN address", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A },
+		.dst_mac = { MAC_ALL }, .src_ip = 0, .dst_ip = IP_HV_LAN }, .want = 0, BRIDGE("drop_to_host"),
+		.open = ANSWER },
+	{ "a source route to the LAN by way of the host's public address", BOX_A,
+		OF_A(PACKET_UDP, IP_HV_WAN, 9), SOURCE_ROUTE, .want = 0, INET("drop_ip_options"),
+		.open = AT(LAN) },
+
 	/* ---- what the host does for boxes ---- */
 	{ "DNS to the gateway, and its answer", BOX_A, OF_A(PACKET_UDP, IP_GW, 53), ANSWERED,
 		.want = AT_HOST | AT(BOX_A), .open = AT_HOST | AT(BOX_A) },
@@ -157,9 +185,11 @@ const struct probe probes[] = {
 		.want = 0, INET("drop_host"), .open = AT_HOST },
 	{ "DHCP answer to a box", HV_STACK, { .kind = PACKET_UDP, .src_ip = IP_GW, .dst_ip = IP_A,
 		.src_port = 67, .dst_port = 68 }, .want = AT(BOX_A), .open = AT(BOX_A) | AT(BOX_B) },
-	{ "DHCP answer to everybody", HV_STACK, { .kind = PACKET_UDP, .src_ip = IP_GW, .dst_ip = IP_ALL,
-		.src_port = 67, .dst_port = 68 }, .want = AT(BOX_A) | AT(BOX_B), BRIDGE("drop_foreign_port"),
-		.open = AT(BOX_A) | AT(BOX_B) | AT(RAW) },
+	{ "a DHCP answer that is broadcast is heard by its box alone", HV_STACK, { .kind = PACKET_DHCP_OFFER,
+		.src_mac = { MAC_A }, .src_ip = IP_GW, .dst_ip = IP_ALL, .src_port = 67, .dst_port = 68 },
+		.want = AT(BOX_A), BRIDGE("drop_flood"), .open = AT(BOX_A) | AT(BOX_B) | AT(RAW) },
+	{ "ARP to the gateway's own MAC", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A },
+		.dst_mac = { MAC_GW }, .src_ip = IP_A, .dst_ip = IP_GW }, .want = ANSWER, .open = ANSWER },
 	{ "ARP for the gateway", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A }, .dst_mac = { MAC_ALL },
 		.src_ip = IP_A, .dst_ip = IP_GW }, .want = ANSWER, .open = ANSWER | AT(BOX_B) },
 	{ "ARP probe without a sender address", BOX_A, { .kind = PACKET_ARP_REQUEST, .src_mac = { MAC_A },
@@ -261,6 +291,7 @@ const struct probe probes[] = {
 		.src_ip = IP_A, .dst_ip = IP_ALL, .src_port = 67, .dst_port = 68 }, .want = 0,
 		BRIDGE("drop_dhcp_server"), .open = AT(BOX_B) },
 	{ "a box whose entry is gone gets nothing through", .story = story_element_gone },
+	{ "the flows of an address's last box are forgotten", .story = story_address_reused },
 
 	/* ---- tags, other protocols ---- */
 	{ "a VLAN tag", BOX_A, { .kind = PACKET_UDP, .src_mac = { MAC_A }, .dst_mac = { MAC_B }, .src_ip = IP_A,
@@ -300,6 +331,15 @@ const struct probe probes[] = {
 	{ "raw NIC: a box's MAC and address", RAW, { .kind = PACKET_UDP, .src_mac = { MAC_A },
 		.dst_mac = { MAC_GW }, .src_ip = IP_A, .dst_ip = IP_WAN, .dst_port = 9 }, .want = 0,
 		BRIDGE("drop_stolen_mac"), .open = AT(WAN) },
+	{ "raw NIC: IPv4 past the bridge", RAW, { .kind = PACKET_UDP, .src_mac = { MAC_RAW },
+		.dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .src_ip = IP_RAW, .dst_ip = IP_HV_WAN,
+		.dst_port = 9999 }, .want = 0, BRIDGE("drop_past_bridge"), .open = AT_HOST },
+	{ "raw NIC: IPv6 past the bridge", RAW, { .kind = PACKET_IPV6_UDP, .src_mac = { MAC_RAW },
+		.dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .dst_port = 9999 }, .want = 0,
+		BRIDGE("drop_past_bridge"), .open = AT_HOST },
+	{ "raw NIC: a box's MAC past the bridge", RAW, { .kind = PACKET_UDP, .src_mac = { MAC_A },
+		.dst_mac = { 0x01, 0x80, 0xc2, 0, 0, 0x03 }, .src_ip = IP_A, .dst_ip = IP_HV_WAN,
+		.dst_port = 9999 }, .want = 0, BRIDGE("drop_stolen_mac"), .open = AT_HOST },
 	{ "raw NIC: to a box", RAW, { .kind = PACKET_UDP, .src_mac = { MAC_RAW }, .dst_mac = { MAC_B },
 		.src_ip = IP_RAW, .dst_ip = IP_B, .dst_port = 9 }, .want = 0, BRIDGE("drop_to_box"),
 		.open = AT(BOX_B) },
@@ -349,6 +389,9 @@ const struct probe probes[] = {
 		.open = AT_HOST },
 	{ "another bridge: IPv6", P1, { .kind = PACKET_IPV6_NS, .src_mac = { MAC_P1 }, .dst_mac = { MAC_P2 } },
 		.want = AT(P2), .open = AT(P2) },
+	{ "another bridge: to the host", P1, { .kind = PACKET_UDP, .src_mac = { MAC_P1 },
+		.dst_mac = { MAC_OTHER }, .src_ip = IP(10, 1, 1, 1), .dst_ip = IP(10, 1, 1, 254),
+		.dst_port = 9999 }, .want = AT_HOST, .open = AT_HOST },
 	{ "another bridge: a VLAN tag", P1, { .kind = PACKET_UDP, .src_mac = { MAC_P1 }, .dst_mac = { MAC_P2 },
 		.src_ip = IP(10, 1, 1, 1), .dst_ip = IP(10, 1, 1, 2), .dst_port = 9, .vlan = 7 }, .want = AT(P2),
 		.open = AT(P2) },
@@ -393,8 +436,25 @@ static void sum_again(uint8_t *bytes, size_t len, uint8_t *field)
 	field[1] = (uint8_t)sum;
 }
 
+/* A loose source route between the IPv4 header and what follows it; len is there to grow. */
+static void add_source_route(uint8_t frame[PACKET_MAX], size_t *len)
+{
+	/* type, length, pointer to the next hop, the next hop, end of options */
+	static const uint8_t option[8] = { 131, 7, 4, 10, 20, 30, 40, 0 };
+	uint8_t *ip = frame + 14;
+	size_t total = ((size_t)ip[2] << 8 | ip[3]) + sizeof(option);
+
+	memmove(ip + 28, ip + 20, *len - 34);
+	memcpy(ip + 20, option, sizeof(option));
+	*len += sizeof(option);
+	ip[0] = 0x47;
+	ip[2] = (uint8_t)(total >> 8);
+	ip[3] = (uint8_t)total;
+	sum_again(ip, 28, ip + 10);
+}
+
 /* What packet_build has no member for. Checksums are put right, so that the kernel takes the packet. */
-static void apply_tweak(enum tweak tweak, uint8_t *frame, const struct packet *p)
+static void apply_tweak(enum tweak tweak, uint8_t *frame, size_t *len, const struct packet *p)
 {
 	static const uint8_t routed[16] = { 0xfd, 0x88, [15] = 0x99 };
 	static const uint8_t routed_lan[16] = { 0xfd, 0x77, [15] = 0x40 };
@@ -411,6 +471,8 @@ static void apply_tweak(enum tweak tweak, uint8_t *frame, const struct packet *p
 		ip[8] = 1;
 		sum_again(ip, 20, ip + 10);
 	}
+	if (tweak == SOURCE_ROUTE)
+		add_source_route(frame, len);
 	if (tweak == V6_ROUTED) /* nobody on the way looks at the checksum above IPv6 */
 		memcpy(ip + 8, p->dst_ip6[1] == 0x77 ? routed : routed_lan, 16);
 }
@@ -432,7 +494,7 @@ static int send_and_hear(struct world *w, const struct probe *probe, struct pack
 
 	if (len == 0)
 		return error_set(err, ERROR_INVALID, "'%s': no such packet", probe->name);
-	apply_tweak(probe->tweak, frame, p);
+	apply_tweak(probe->tweak, frame, &len, p);
 	world_drain(w);
 	if (probe->from == HV_STACK && p->kind == PACKET_IPV6_UDP) {
 		memcpy(&to6.sin6_addr, p->dst_ip6, sizeof(p->dst_ip6));
@@ -640,6 +702,35 @@ static int story_element_gone(
 		}
 	}
 	return apply(w, rs, err) < 0 ? -1 : ret;
+}
+
+/* A box asked the internet something and is gone. The next one with its address gets no answer. */
+static int story_address_reused(
+	struct world *w, const struct ruleset *rs, struct str *why, struct error *err)
+{
+	struct probe ask = { .name = "ask", .from = BOX_A, .packet = OF_A(PACKET_UDP, IP_WAN, 9) };
+	struct probe late = {
+		.name = "late", .from = WAN, .packet = OF_WAN(PACKET_UDP, IP_HV_WAN, 0)
+	};
+	unsigned asked = 0, before = 0, after = 0;
+	uint32_t source = 0;
+
+	(void)rs;
+	ask.packet.src_port = late.packet.dst_port = fresh_port();
+	late.packet.src_port = 9;
+	if (probe_send(w, &ask, &asked, &source, err) < 0 ||
+		probe_send(w, &late, &before, &source, err) < 0 ||
+		conntrack_forget(w->nl, IP_A, err) < 0 ||
+		probe_send(w, &late, &after, &source, err) < 0)
+		return -1;
+	if (!(asked & AT(WAN)) || !(before & AT(BOX_A)) || after & AT(BOX_A)) {
+		str_append(why, "the answer is heard by ");
+		say_bits(why, before);
+		str_append(why, "; to the next box: ");
+		say_bits(why, after);
+		return 1;
+	}
+	return 0;
 }
 
 /* Connect from the host's own 127.0.0.1; *ret_fd is -1 when nobody answers in time. */

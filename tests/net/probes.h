@@ -15,6 +15,7 @@ enum tweak {
 	ICMP_REPLY, /* an echo reply that nobody asked for */
 	V6_ROUTED, /* IPv6 with a source that is routed, fd88::99 */
 	ARP_PROBE_REPLY, /* an ARP reply without a sender address */
+	SOURCE_ROUTE, /* with a loose source route whose next hop is 10.20.30.40 (RFC 791) */
 	ANSWERED, /* the host answers from where it was asked; AT(from) is to be seen too */
 };
 

@@ -32,6 +32,7 @@ static const char hv_links[] =
 	"link add boxnet type bridge ageing_time 0 stp_state 0 mcast_snooping 0\n"
 	"link set boxnet address 02:62:6f:78:00:01\n"
 	"link add other0 type bridge ageing_time 0 stp_state 0 mcast_snooping 0\n"
+	"link set other0 address 52:54:00:00:01:fe\n"
 	"link add bxt00000001 master boxnet type veth peer name eth0 netns %s\n"
 	"link add bxt00000002 master boxnet type veth peer name eth0 netns %s\n"
 	"link add raw0 master boxnet type veth peer name eth0 netns %s\n"
@@ -45,6 +46,7 @@ static const char hv_addresses[] =
 	"link set raw0 up\nlink set p1 up\nlink set p2 up\nlink set wan0 up\nlink set lan0 up\n"
 	"addr add 10.88.0.1/24 brd + dev boxnet\n"
 	"addr add 203.0.113.2/24 dev wan0\n"
+	"addr add 10.1.1.254/24 dev other0\n"
 	"addr add 10.20.30.1/24 dev lan0\n"
 	"neigh add 10.88.0.2 lladdr 52:54:00:00:00:01 dev boxnet nud permanent\n"
 	"neigh add 10.88.0.3 lladdr 52:54:00:00:00:02 dev boxnet nud permanent\n"
@@ -325,6 +327,11 @@ static int set_host_up(struct world *w, struct error *err)
 	ret = write_file("/proc/sys/net/ipv4/ip_forward", "1", err) < 0 ||
 			      write_file("/proc/sys/net/ipv6/conf/all/forwarding", "1", err) < 0 ||
 			      write_file("/proc/sys/net/ipv4/conf/boxnet/route_localnet", "1",
+				      err) < 0 ||
+			      /* As careless as a host can be. */
+			      write_file("/proc/sys/net/ipv4/conf/all/accept_source_route", "1",
+				      err) < 0 ||
+			      write_file("/proc/sys/net/ipv4/conf/boxnet/accept_source_route", "1",
 				      err) < 0 ||
 			      /* No limit on ICMP errors: probes come by the hundred. */
 			      write_file("/proc/sys/net/ipv4/icmp_ratelimit", "0", err) < 0 ||
