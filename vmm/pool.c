@@ -305,6 +305,10 @@ static char *volume_xml(const char *name, const char *format, const char *backin
 	write_size(w, "allocation", 0);
 	xml_open(w, "target", NULL);
 	xml_empty(w, "format", "type", format, NULL);
+	/* libvirt's own choice is the old version, which can record no zeros: a guest's discards and zeroed
+	 * tables would be written out. */
+	if (strcmp(format, "qcow2") == 0)
+		xml_leaf(w, "compat", "1.1");
 	xml_open(w, "permissions", NULL);
 	xml_leaf(w, "mode", "0600");
 	xml_close(w);

@@ -50,10 +50,11 @@ touch -r "$root/usr" "$root/etc/.updated" "$root/var/.updated"
 
 # The mounts that the bootstrap needs inside (/proc, /sys, /dev) are left out by a bind that does not
 # follow them. extlinux knows neither 64-bit block numbers nor checksums of metadata.
+# uninit_bg lets a file system that grows in a box leave its tables of inodes for later.
 view=$(mktemp -d)
 trap 'umount "$view" && rmdir "$view"' EXIT
 mount --bind "$root" "$view"
-mke2fs -q -F -t ext4 -L box -m 1 -O '^64bit,^metadata_csum,^orphan_file' \
+mke2fs -q -F -t ext4 -L box -m 1 -O '^64bit,^metadata_csum,^orphan_file,uninit_bg' \
 	-E lazy_itable_init=1,nodiscard -d "$view" "$BOX_MINT_IMAGE"
 # mke2fs makes no index of large folders; the check makes them
 e2fsck -fyD "$BOX_MINT_IMAGE" >/dev/null
