@@ -92,6 +92,7 @@ static int fill_json(
 		json_set_text(o, "recipe", m->recipe, err) < 0 ||
 		json_set_text(o, "source", m->source, err) < 0 ||
 		json_set_text(o, "agent", m->agent, err) < 0 ||
+		json_set_text(o, "verified", m->verified, err) < 0 ||
 		json_set_text(o, "tool", m->tool, err) < 0)
 		return -1;
 	if (json_set_u64(o, "bytes", bytes_of(work, m->volume), err) < 0 ||
@@ -170,6 +171,7 @@ static void info_text(const struct image_work *work, const struct manifest *m, s
 	row(out, "SIGNER", base ? base->signer : m->signer);
 	row(out, "RECIPE", m->recipe);
 	row(out, "AGENT", m->agent);
+	row(out, "VERIFIED", m->verified);
 	row(out, "MADE BY", m->tool);
 	str_printf(out, "%-11s %zu of its own, %zu of its base\n", "PACKAGES", m->packages.len,
 		base ? base->packages.len : 0);

@@ -81,6 +81,7 @@ static const struct slot slots[] = {
 	SLOT("source", "signer", signer, false, true),
 	SLOT("agent", "version", agent, true, false),
 	SLOT("agent", "sha256", agent_sha256, true, false),
+	SLOT("", "verified", verified, true, true),
 	SLOT("", "tool", tool, false, false),
 	SLOT("", "created", created, false, false),
 };

@@ -9,7 +9,7 @@
  *	  "seed": { "volume": "seed-....iso", "sha256": "..." },
  *	  "source": { "location": "...", "sha256": "...", "signer": "..." },
  *	  "agent": { "version": "0.1.0", "sha256": "..." },
- *	  "tool": "0.1.0", "created": "2026-01-02T03:04:05Z",
+ *	  "verified": "2.1.0 (Claude Code)", "tool": "0.1.0", "created": "2026-01-02T03:04:05Z",
  *	  "packages": [ { "name": "bash", "version": "5.2", "from": "debian" } ] }
  *
  * A base has no template, user, seed and agent. Newer schemas are refused, unknown keys are ignored.
@@ -47,6 +47,7 @@ struct manifest {
 	char source_sha256[DIGEST_HEX]; /* "" when there is no one file */
 	char signer[41]; /* fingerprint; "" when it was not signed */
 	char agent[32], agent_sha256[DIGEST_HEX];
+	char verified[128]; /* what the template's own program said of itself: "2.1.0 (Claude Code)" */
 	char tool[32];
 	char created[32]; /* UTC, RFC 3339 */
 	struct package_vec packages; /* sorted by name */

@@ -226,8 +226,8 @@ void recipe_make(const struct template *t, const struct recipe_files *files, str
 
 int recipe_of(const struct template *t, struct recipe *ret, struct error *err)
 {
-	static const char *const base[] = { "mint/guest/base", "mint/stage", NULL };
-	static const char *const golden[] = { "mint/guest/golden", NULL };
+	static const char *const base[] = { "mint/guest/base", "mint/stage/base", NULL };
+	static const char *const golden[] = { "mint/guest/golden", "mint/stage/layer", NULL };
 	_cleanup_free_ char *agent = place_libexec("box-agent", err);
 	struct recipe_files files = { 0 };
 

@@ -29,8 +29,8 @@ int recipe_of(const struct template *t, struct recipe *ret, struct error *err) M
 
 /* The same of a template whose files are already digested: pure. */
 struct recipe_files {
-	char base[DIGEST_HEX]; /* mint/guest/base and mint/stage */
-	char golden[DIGEST_HEX]; /* mint/guest/golden */
+	char base[DIGEST_HEX]; /* mint/guest/base and mint/stage/base */
+	char golden[DIGEST_HEX]; /* mint/guest/golden and mint/stage/layer */
 	char agent[DIGEST_HEX];
 };
 void recipe_make(const struct template *t, const struct recipe_files *files, struct recipe *ret);

@@ -149,8 +149,8 @@ static int step_disk(void *ctx, struct error *err)
 	_cleanup_free_ char *qcow2 = mint_work_path(m, "base.qcow2", err);
 	const char *const plain[] = { "qemu-img", "convert", "-q", "-f", "raw", "-O", "qcow2", raw,
 		qcow2, NULL };
-	const char *const small[] = { "qemu-img", "convert", "-q", "-c", "-f", "raw", "-O", "qcow2",
-		raw, qcow2, NULL };
+	const char *const small[] = { "qemu-img", "convert", "-q", "-c", "-m", "4", "-W", "-f",
+		"raw", "-O", "qcow2", "-o", "compression_type=zstd", raw, qcow2, NULL };
 	const struct run run = { .argv = m->compress ? small : plain };
 
 	if (!raw || !qcow2)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -178,7 +179,7 @@ int bootstrap_base(const struct mint *m, const struct bootstrap *b, struct error
 	_cleanup_texts_ struct text_vec owned = VEC_INIT;
 	_cleanup_free_ char *include = joined(b->packages, err);
 	_cleanup_free_ char *files = tar_in_hook(b->files, err);
-	_cleanup_free_ char *end = script_hook("customize", "base-end.sh", err);
+	_cleanup_free_ char *end = script_hook("customize", "base/end.sh", err);
 	const char *const words[] = { "mmdebstrap", "--variant=minbase", "--format=tar",
 		"--skip=cleanup,chroot/policy-rc.d,chroot/start-stop-daemon",
 		"--dpkgopt=force-unsafe-io", "--dpkgopt=force-confold", include, files, end,
@@ -209,8 +210,8 @@ int bootstrap_image(const struct mint *m, const struct bootstrap *b, struct erro
 	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
 	_cleanup_free_ char *source = tar_in_hook(b->source, err);
 	_cleanup_free_ char *files = tar_in_hook(b->files, err);
-	_cleanup_free_ char *begin = script_hook("customize", "image-begin.sh", err);
-	_cleanup_free_ char *end = script_hook("customize", "base-end.sh", err);
+	_cleanup_free_ char *begin = script_hook("customize", "base/image-begin.sh", err);
+	_cleanup_free_ char *end = script_hook("customize", "base/end.sh", err);
 	const char *const words[] = { "mmdebstrap", "--variant=custom", "--format=tar",
 		"--skip=setup,update,cleanup,chroot/policy-rc.d,chroot/start-stop-daemon", source,
 		files, begin, end, b->release, b->tar, NULL };
@@ -226,8 +227,8 @@ int bootstrap_layer(const struct mint *m, const char *base_tar, struct error *er
 {
 	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
 	_cleanup_free_ char *unpack = tar_in_hook(base_tar, err);
-	_cleanup_free_ char *begin = script_hook("setup", "layer-begin.sh", err);
-	_cleanup_free_ char *end = script_hook("customize", "layer-end.sh", err);
+	_cleanup_free_ char *begin = script_hook("setup", "layer/begin.sh", err);
+	_cleanup_free_ char *end = script_hook("customize", "layer/end.sh", err);
 	const char *const words[] = { "mmdebstrap", "--variant=custom", "--format=null",
 		"--skip=setup,update,cleanup,chroot/policy-rc.d,chroot/start-stop-daemon", unpack,
 		begin, end, recipe_release(m->template), "/dev/null", NULL };
@@ -238,20 +239,34 @@ int bootstrap_layer(const struct mint *m, const char *base_tar, struct error *er
 	return run_mmdebstrap(m, NULL, &argv, err);
 }
 
-int bootstrap_add_command(const struct mint *m, unsigned number, const char *const *argv,
+static int write_words(const struct mint *m, const char *name, const char *const *argv,
 	size_t count, struct error *err)
 {
-	_cleanup_free_ char *name = str_format(err, "bake-%02u", number);
-	_cleanup_free_ char *path = name ? mint_work_path(m, name, err) : NULL;
+	_cleanup_free_ char *path = mint_work_path(m, name, err);
 	_cleanup_str_ struct str words = STR_INIT;
 
 	if (!path)
 		return -1;
-	if (number > 99)
-		return error_set(err, ERROR_INVALID, "a template has at most 99 commands to bake");
 	for (size_t i = 0; i < count; i++)
 		str_append_len(&words, argv[i], strlen(argv[i]) + 1);
 	if (str_ok(&words, err) < 0)
 		return -1;
 	return file_replace(AT_FDCWD, path, str_get(&words), words.len, 0644, err);
+}
+
+int bootstrap_add_command(const struct mint *m, unsigned number, const char *const *argv,
+	size_t count, struct error *err)
+{
+	char name[16];
+
+	if (number > 99)
+		return error_set(err, ERROR_INVALID, "a template has at most 99 commands to bake");
+	(void)snprintf(name, sizeof(name), "bake-%02u", number);
+	return write_words(m, name, argv, count, err);
+}
+
+int bootstrap_set_verify(
+	const struct mint *m, const char *const *argv, size_t count, struct error *err)
+{
+	return write_words(m, "verify", argv, count, err);
 }

@@ -34,4 +34,8 @@ int bootstrap_layer(const struct mint *m, const char *base_tar, struct error *er
 int bootstrap_add_command(const struct mint *m, unsigned number, const char *const *argv,
 	size_t count, struct error *err) MUST_CHECK;
 
+/* Write the last command of a layer: it must succeed, and what it prints is left in the file "verified". */
+int bootstrap_set_verify(
+	const struct mint *m, const char *const *argv, size_t count, struct error *err) MUST_CHECK;
+
 #endif

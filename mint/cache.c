@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -91,6 +92,43 @@ static int sweep_one(const struct cache *c, const char *name, struct error *err)
 	return file_remove_tree(path, err);
 }
 
+/* A volume, or a base's tree, whose manifest is missing and whose lock is free: its mint was killed. */
+static int sweep_image(const struct cache *c, const char *name, struct error *err)
+{
+	size_t stem = strcspn(name, ".");
+	_cleanup_free_ char *manifest = str_format(err, "%s/%.*s.json", c->images, (int)stem, name);
+	_cleanup_free_ char *lock = str_format(
+		err, "%s/%.*s.qcow2.lock", c->locks, (int)stem, name);
+	_cleanup_free_ char *path = cache_image(c, name, err);
+	_cleanup_close_ int fd = -1;
+	struct error ignored = { 0 };
+
+	if (!manifest || !lock || !path)
+		return -1;
+	if (access(manifest, F_OK) == 0 || lock_file(lock, false, &fd, &ignored) != 1 ||
+		access(manifest, F_OK) == 0)
+		return 0;
+	log_debug("removing what a mint left: %s", path);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "cannot remove '%s'", path);
+	return 0;
+}
+
+static int sweep_images(const struct cache *c, struct error *err)
+{
+	DIR *dir = opendir(c->images);
+	const struct dirent *entry;
+	int ret = 0;
+
+	if (!dir)
+		return error_errno(err, errno, "cannot read '%s'", c->images);
+	while (ret == 0 && (entry = readdir(dir)))
+		if (str_starts(entry->d_name, "base-") || str_starts(entry->d_name, "golden-"))
+			ret = sweep_image(c, entry->d_name, err);
+	(void)closedir(dir);
+	return ret;
+}
+
 int cache_sweep(const struct cache *c, struct error *err)
 {
 	DIR *dir = opendir(c->work);
@@ -103,7 +141,7 @@ int cache_sweep(const struct cache *c, struct error *err)
 		if (str_starts(entry->d_name, "mint-"))
 			ret = sweep_one(c, entry->d_name, err);
 	(void)closedir(dir);
-	return ret;
+	return ret < 0 ? -1 : sweep_images(c, err);
 }
 
 int cache_work_open(const struct cache *c, struct cache_work *ret, struct error *err)

@@ -27,7 +27,7 @@ void cache_done(struct cache *c); /* safe on a zeroed one */
 /* Make the folders below root and remove the leftovers of killed mints. */
 int cache_open(const char *root, struct cache *ret, struct error *err) MUST_CHECK;
 
-/* Remove work folders that nobody holds. */
+/* Remove work folders that nobody holds, and volumes that never got their manifest. */
 int cache_sweep(const struct cache *c, struct error *err) MUST_CHECK;
 
 /* A work folder of this process. It goes away with cache_work_done, or is swept when we are killed. */

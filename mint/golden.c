@@ -15,6 +15,8 @@
 #include "mint/mint.h"
 #include "mint/tree.h"
 
+enum { VERIFIED_BYTES_MAX = 1 << 20 };
+
 struct golden {
 	struct mint *m;
 	struct seed seed;
@@ -170,8 +172,7 @@ static int add_commands(const struct mint *m, struct error *err)
 			return -1;
 	if (!t->verify.len)
 		return 0;
-	return bootstrap_add_command(
-		m, number, (const char *const *)t->verify.items, t->verify.len, err);
+	return bootstrap_set_verify(m, (const char *const *)t->verify.items, t->verify.len, err);
 }
 
 static int step_payload(void *ctx, struct error *err)
@@ -230,6 +231,26 @@ static int step_disk(void *ctx, struct error *err)
 	if (symlink(base, link) < 0)
 		return error_errno(err, errno, "cannot link '%s'", link);
 	return run_program(&run, NULL, err);
+}
+
+/* What the base holds is not copied: the layer stays as thin as it is. */
+static int step_compress(void *ctx, struct error *err)
+{
+	struct mint *m = ((struct golden *)ctx)->m;
+	_cleanup_free_ char *disk = mint_work_path(m, "golden.qcow2", err);
+	_cleanup_free_ char *small = mint_work_path(m, "compressed.qcow2", err);
+	const char *const argv[] = { "qemu-img", "convert", "-q", "-c", "-m", "4", "-W", "-f",
+		"qcow2", "-O", "qcow2", "-o", "compression_type=zstd", "-B", m->base.volume, "-F",
+		"qcow2", disk, small, NULL };
+	const struct run run = { .argv = argv, .cwd = m->work.path };
+
+	if (!disk || !small || !m->compress)
+		return disk && small ? 0 : -1;
+	if (run_program(&run, NULL, err) < 0)
+		return -1;
+	if (rename(small, disk) < 0)
+		return error_errno(err, errno, "cannot rename '%s'", small);
+	return 0;
 }
 
 /* The paths that the payload removed; none when there is no list. */
@@ -293,6 +314,24 @@ static int agent_version(char *version, size_t size, struct error *err)
 	return 0;
 }
 
+/* The first line of what the template's own program says of itself. */
+static int read_verified(struct mint *m, struct error *err)
+{
+	_cleanup_free_ char *path = mint_work_path(m, "verified", err);
+	_cleanup_str_ struct str text = STR_INIT, line = STR_INIT;
+	char *verified = m->golden.verified;
+
+	if (!path)
+		return -1;
+	if (!m->template->verify.len)
+		return 0;
+	if (file_read(AT_FDCWD, path, VERIFIED_BYTES_MAX, &text, err) < 0)
+		return -1;
+	str_append_escaped(&line, str_get(&text), strcspn(str_get(&text), "\n"), false);
+	(void)snprintf(verified, sizeof(m->golden.verified), "%s", str_get(&line));
+	return str_ok(&line, err);
+}
+
 static int describe(struct mint *m, struct error *err)
 {
 	struct manifest *g = &m->golden;
@@ -310,7 +349,9 @@ static int describe(struct mint *m, struct error *err)
 	(void)snprintf(g->source_sha256, sizeof(g->source_sha256), "%s", m->base.source_sha256);
 	(void)snprintf(g->signer, sizeof(g->signer), "%s", m->base.signer);
 	g->source = str_dup(m->base.source, err);
-	return g->source ? agent_version(g->agent, sizeof(g->agent), err) : -1;
+	if (!g->source || read_verified(m, err) < 0)
+		return -1;
+	return agent_version(g->agent, sizeof(g->agent), err);
 }
 
 static int step_commit(void *ctx, struct error *err)
@@ -330,6 +371,7 @@ static const struct step steps[] = {
 	{ "check", "looking at what is in it", step_check, NULL },
 	{ "disk", "making the layer", step_disk, NULL },
 	{ "appliance", "putting the image together", step_appliance, NULL },
+	{ "compress", NULL, step_compress, NULL },
 	{ "commit", "storing the image", step_commit, NULL },
 };
 

@@ -23,6 +23,7 @@ static void make(struct manifest *m)
 		.virtual_bytes = 1ull << 40,
 		.agent = "0.1.0",
 		.agent_sha256 = "dd",
+		.verified = "2.1.0 (Some Agent)",
 		.tool = "0.1.0",
 		.created = "2026-01-02T03:04:05Z",
 	};
@@ -49,6 +50,7 @@ static void test_it_reads_back_as_it_was_written(void **state)
 	assert_string_equal(back.seed, m.seed);
 	assert_string_equal(back.seed_sha256, "cc");
 	assert_string_equal(back.agent_sha256, "dd");
+	assert_string_equal(back.verified, "2.1.0 (Some Agent)");
 	assert_string_equal(back.source, m.source);
 	assert_int_equal(back.bytes, 5);
 	assert_int_equal(back.virtual_bytes, 1ull << 40);

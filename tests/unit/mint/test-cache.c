@@ -158,6 +158,35 @@ static void test_publish_moves_a_file_in(void **state)
 	cache_work_done(&w);
 }
 
+/* A volume counts with its manifest; without one it stays only while somebody mints it. */
+static void test_the_sweep_takes_volumes_without_a_manifest(void **state)
+{
+	static const char *const files[] = { "base-a-1.qcow2", "base-a-1.tar", "base-a-1.json",
+		"base-b-1.qcow2", "base-b-1.tar", "golden-c-1.qcow2", "seed-1.iso" };
+	static const bool stays[] = { true, true, true, false, false, true, true };
+	_cleanup_cache_ struct cache c = { 0 };
+	struct error err = { 0 };
+	int lock;
+
+	(void)state;
+	assert_ok(cache_open(folder, &c, &err), &err);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		_cleanup_free_ char *path = cache_image(&c, files[i], &err);
+
+		assert_ok(file_replace(AT_FDCWD, path, "x", 1, 0644, &err), &err);
+	}
+	lock = cache_lock(&c, "golden-c-1.qcow2", NULL, &err);
+	assert_true(lock >= 0);
+	assert_ok(cache_sweep(&c, &err), &err);
+	(void)close(lock);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		_cleanup_free_ char *path = cache_image(&c, files[i], &err);
+
+		if (there(path) != stays[i])
+			fail_msg("'%s' %s", files[i], stays[i] ? "is gone" : "is still there");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_the_sweep_takes_leftovers_and_no_running_mint),
 		cmocka_unit_test(test_a_lock_is_waited_for),
 		cmocka_unit_test(test_publish_moves_a_file_in),
+		cmocka_unit_test(test_the_sweep_takes_volumes_without_a_manifest),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

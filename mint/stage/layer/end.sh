@@ -1,11 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Install a payload over a base's tree, and write the difference: layer.tar, and removed, a list of paths
-# ended by NUL bytes.
-. "$(dirname "$(readlink -f "$0")")/guest.sh"
+# ended by NUL bytes; what the template's verify command printed is in verified.
+. "$(dirname "$(readlink -f "$0")")/../base/guest.sh"
 
 lend_host
 bake
+# the command that must succeed; what it says of itself is kept
+if [ -e "$BOX_MINT_WORK/verify" ]; then
+	mapfile -d '' -t words <"$BOX_MINT_WORK/verify"
+	echo "bake: ${words[*]}" >&2
+	guest_run "${words[@]}" >"$BOX_MINT_WORK/verified"
+fi
 list_packages >"$BOX_MINT_WORK/packages"
 clean
 cd "$root"

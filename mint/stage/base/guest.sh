@@ -4,7 +4,7 @@
 # Included by the stages: mmdebstrap's hooks, which run as root over a guest's tree ($1) and see nothing
 # of the host but what is named here. box-mint hands over in the environment:
 #
-#   BOX_MINT_WORK    folder of this mint: bake-NN (one command each, its words ended by NUL bytes)
+#   BOX_MINT_WORK    folder of this mint: bake-NN and verify (a command each, its words ended by NUL bytes)
 #   BOX_MINT_LIMIT   seconds that one command may take
 set -euo pipefail
 umask 022
@@ -25,8 +25,8 @@ lend_host() {
 	cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
 }
 
-# guest CMD...: in the guest's tree, with an environment of its own.
-guest() {
+# guest_run CMD...: in the guest's tree, with an environment of its own.
+guest_run() {
 	local name lent=()
 	for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry; do
 		[ -z "${!name:-}" ] || lent+=("$name=${!name}")
@@ -40,7 +40,11 @@ guest() {
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
 		LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive TMPDIR=/tmp \
 		npm_config_cache=/run/box-mint/npm npm_config_update_notifier=false \
-		npm_config_audit=false npm_config_fund=false "$@" </dev/null >&2
+		npm_config_audit=false npm_config_fund=false "$@" </dev/null
+}
+# The same; what it prints is for people.
+guest() {
+	guest_run "$@" >&2
 }
 
 # The commands of the template, in order.

@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Minting that scripts can trust, with a template of the test's own on the plain base, which is in the cache
+# once the lab has blank: nothing here needs a network. The contract and the scan refuse what must not be in
+# an image; a mint that runs twice at once, is killed, or is out of space leaves nothing, and the next one
+# gets there; list, info, verify, prune and rm do what they say.
+set -euo pipefail
+# What is in single quotes is for jq.
+# shellcheck disable=SC2016
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command jq virsh
+make_scratch
+name=probe$$
+cache=$(lab_run sh -c 'echo "$XDG_CACHE_HOME"')/box
+lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
+
+in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" "$@"; }
+mint() { in_lab box image mint "$@"; }
+pool() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
+cached() { find "$cache/images" -name "*-$name-*" -printf '%f\n' | sort; }
+work() { find "$cache/work" -mindepth 1 -maxdepth 1; }
+# state IMAGE: what the list says of it
+state() { in_lab box image list --json | jq -r --arg n "$1" '.images[] | select(.name == $n) | .state'; }
+# the name of the template's newest image
+newest() { in_lab box image info --json "$name" | jq -r .name; }
+
+# template: its template.yaml is standard input. "user: dev" and the plain base are understood.
+template() {
+	mkdir -p "$scratch/config/box/templates/$name"
+	{
+		echo 'user: dev'
+		cat
+	} >"$scratch/config/box/templates/$name/template.yaml"
+}
+
+clean_up() {
+	local manifest
+	for manifest in $(pool | grep -e "^golden-$name-.*json$"); do
+		in_lab box image rm --force --quiet "${manifest%.json}"
+	done
+	rm -f "$cache"/images/*-"$name"-*
+}
+on_exit clean_up
+before=$(pool)
+
+# ---- refused, with nothing left ----
+
+refused() {
+	assert_status 1 mint "$name"
+	assert_contains "$err" "cannot mint '$name'"
+	assert_contains "$err" "$1"
+	assert_silent "$(cached)" 'the cache'
+	assert_silent "$(work)" 'work folders'
+	assert_equal "$before" "$(pool)" 'volumes of the pool'
+}
+
+token=ghp_$(printf '%036d' 7)
+template <<<"bake: [[sh, -c, 'echo machine example.test >/root/.netrc']]"
+refused "'/root/.netrc' looks like a file of passwords"
+template <<<"bake: [[sh, -c, 'head -c 3000000 /dev/zero >/opt/data; echo x=$token >>/opt/data']]"
+refused "'/opt/data' looks like a GitHub token"
+template <<<"context: {path: notes, text: 'use $token'}"
+refused "'/home/dev/notes', which the template gives, looks like a GitHub token"
+template <<<''
+printf '#cloud-config\nwrite_files: [{path: /etc/x, content: %s}]\n' "$token" \
+	>"$scratch/config/box/templates/$name/user-data.yaml"
+refused "the user-data of template '$name' holds what looks like a GitHub token"
+rm "$scratch/config/box/templates/$name/user-data.yaml"
+template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/codex]]'
+refused "'/usr/local/bin/codex' belongs to another template"
+template <<<"verify: [sh, -c, 'echo no such luck >&2; exit 3']"
+refused 'no such luck'
+
+# ---- a disk that is full in the middle ----
+
+# The cache is a small file system of this command's own; what it stands on is linked in.
+template <<<"bake: [[sh, -c, 'head -c 200000000 /dev/urandom >/opt/large']]"
+mkdir "$scratch/small"
+assert_status 0 in_lab unshare --mount --propagation private sh -euc '
+	mount -t tmpfs -o size=150m tmpfs "$1/small"
+	mkdir -p "$1/small/box/images"
+	ln -s "$XDG_CACHE_HOME"/box/images/base-* "$1/small/box/images"
+	export XDG_CACHE_HOME=$1/small
+	status=0
+	box image mint "$2" 2>"$1/full" || status=$?
+	echo "$status" >"$1/status"
+	find "$1/small/box" ! -type d ! -type l ! -name "*.lock" >"$1/left"
+	ls "$1/small/box/work" >>"$1/left"' - "$scratch" "$name"
+assert_equal 1 "$(cat "$scratch/status")"
+assert_contains "$(cat "$scratch/full")" 'No space left on device'
+assert_silent "$(cat "$scratch/left")" 'the small cache'
+assert_equal "$before" "$(pool)" 'volumes of the pool'
+
+# ---- two at once: one works, one waits ----
+
+template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/fifth]]
+verify: [fifth, --version]'
+mint --json "$name" >"$scratch/one" 2>"$scratch/one.err" &
+first=$!
+status=0
+mint --json "$name" >"$scratch/two" 2>"$scratch/two.err" || status=$?
+wait "$first" || fail "the first of two: $(cat "$scratch/one.err")"
+assert_equal 0 "$status" "$(cat "$scratch/two.err")"
+for one in one two; do
+	jq -es 'all(.[]; has("event")) and (last | .event == "done" and .schema == 1)' "$scratch/$one" >/dev/null ||
+		fail "not what the manual says: $(tail -n 3 "$scratch/$one")"
+done
+jq -es '[.[] | select(.event == "step-done" and .operation == "mint") | .name] ==
+	["seed", "files", "payload", "check", "disk", "appliance", "compress", "commit"]' \
+	"$scratch/one" "$scratch/two" >/dev/null || fail 'an image was made twice, or not at all'
+jq -es 'any(.[]; .event == "note" and (.text | contains("waiting")))' "$scratch/one" "$scratch/two" >/dev/null ||
+	fail 'nobody said that he waits'
+old=$(newest)
+assert_equal current "$(state "$old")"
+info=$(in_lab box image info --json "$name")
+assert_contains "$(jq -r .verified <<<"$info")" 'env (GNU coreutils)'
+in_lab box image info --sbom "$name" | jq -e '.spdxVersion == "SPDX-2.3" and .dataLicense == "CC0-1.0" and
+	.SPDXID == "SPDXRef-DOCUMENT" and (.packages | length) > 150 and
+	([.packages[].SPDXID] | length == (unique | length)) and
+	any(.packages[]; .name == "bash" and (.externalRefs[0].referenceLocator | startswith("pkg:deb/debian/bash@")))' \
+	>/dev/null || fail 'this is no bill of materials'
+
+# ---- nothing to do: at once ----
+
+quickest=$(in_lab bash -c 'for i in 1 2 3 4 5 6 7 8; do
+	begin=$EPOCHREALTIME; box image mint "$0" >/dev/null || exit; end=$EPOCHREALTIME
+	echo $(((${end/./} - ${begin/./}) / 1000)); done' "$name" | sort -n | head -n 1)
+[ "$quickest" -lt 100 ] || fail "an unchanged recipe took $quickest ms"
+echo "an unchanged recipe: $quickest ms"
+
+# ---- killed ----
+
+# Whoever of it is left ends by itself; the work folder is free then.
+no_mint() { ! pgrep -f "box-mint.* $name\$" >/dev/null; }
+killed_at() {
+	template <<<"description: $1
+bake: [[cp, /usr/bin/env, /usr/local/bin/fifth], [sh, -c, 'echo $1 >/opt/note']]
+verify: [fifth, --version]"
+	mint --json "$name" >"$scratch/events" 2>/dev/null &
+	wait_until 300 grep -q "\"operation\":\"${1%.*}\",\"name\":\"${1#*.}\"\|\"name\":\"${1#*.}\",\"operation\":\"${1%.*}\"" "$scratch/events"
+	pkill -KILL -f "box-mint.* $name\$" || fail "$1: there was nothing to kill"
+	wait $! && fail "$1: it went on"
+	wait_until 60 no_mint
+}
+moments='mint.payload mint.appliance appliance.launch appliance.user'
+for moment in $moments; do
+	killed_at "$moment"
+	assert_equal current "$(state "$old" | sed s/outdated/current/)"
+done
+assert_status 0 mint "$name"
+assert_silent "$(work)" 'work folders'
+new=$(newest)
+assert_equal "current outdated" "$(state "$new") $(state "$old")"
+
+# ---- verify ----
+
+folder=$(lab_run virsh pool-dumpxml box | sed -n 's/.*<path>\(.*\)<.*/\1/p')
+assert_status 0 in_lab box image verify "$new"
+assert_contains "$out" "OK      $new.qcow2"
+flip() { lab_run sh -c 'printf %b "$2" | dd of="$1" bs=1 seek=70000 conv=notrunc status=none' - "$folder/$new.qcow2" "$1"; }
+byte=$(lab_run od -An -tu1 -j70000 -N1 "$folder/$new.qcow2")
+flip "\\0$(printf %o $((255 - byte)))"
+assert_status 1 in_lab box image verify "$new"
+assert_contains "$out" "BROKEN  $new.qcow2: its content is not what was minted"
+flip "\\0$(printf %o $((byte)))"
+assert_status 0 in_lab box image verify "$new"
+
+# ---- prune and rm ----
+
+# A box's layer on the old image: it stays, whatever its template says.
+lab_run virsh -q vol-create-as box "box-$name-1.qcow2" 1M --format qcow2 --backing-vol "$old.qcow2" \
+	--backing-vol-format qcow2 >/dev/null
+on_exit lab_run virsh -q vol-delete --pool box "box-$name-1.qcow2"
+assert_status 0 in_lab box image prune --dry-run
+assert_lacks "$out" "$name"
+assert_status 1 in_lab box image rm --force "$old"
+assert_contains "$err" 'in use'
+lab_run virsh -q vol-delete --pool box "box-$name-1.qcow2" >/dev/null
+whole=$(pool)
+assert_status 0 in_lab box image prune --dry-run
+assert_contains "$out" "would remove $old.qcow2 ("
+assert_lacks "$out" "$new"
+assert_equal "$whole" "$(pool)"
+assert_status 2 in_lab box image prune </dev/null
+assert_equal "$whole" "$(pool)"
+assert_status 0 in_lab box image prune --force
+assert_contains "$out" "removed $old.qcow2"
+assert_lacks "$(pool)" "$old"
+assert_contains "$(pool)" "$new.qcow2"
+assert_status 0 in_lab box image rm --force "$new"
+assert_equal "$before" "$(pool)" 'volumes of the pool'
