@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* box image ACTION: golden images. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/str.h"
 #include "cli/image.h"
@@ -211,6 +213,7 @@ static int mint_and_upload(
 	const struct mint_request request = {
 		.template = name,
 		.refresh = work->options->refresh,
+		.build = work->build,
 		.offline = work->options->offline,
 		.compress = work->options->compress,
 	};
@@ -251,6 +254,11 @@ static int mint_one(struct image_work *work, const char *name, struct error *err
 
 int image_mint(struct image_work *work, struct error *err)
 {
+	unsigned long long random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return error_errno(err, errno, "cannot get random bytes");
+	(void)snprintf(work->build, sizeof(work->build), "%016llx", random);
 	for (size_t i = 0; i < work->count; i++)
 		if (mint_one(work, work->args[i], err) < 0)
 			return -1;

@@ -20,6 +20,7 @@ struct image_work {
 	size_t count;
 	virStoragePoolPtr pool; /* owned */
 	struct image_store store; /* owned */
+	char build[24]; /* of what this command makes anew */
 };
 void image_work_done(struct image_work *work);
 #define _cleanup_image_work_ _cleanup_(image_work_done)

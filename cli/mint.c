@@ -199,7 +199,7 @@ static int take_files(struct mint_outcome *outcome, struct error *err)
 static int run_mint(struct listener *l, const struct mint_request *request, struct error *err)
 {
 	_cleanup_free_ char *program = place_libexec("box-mint", err);
-	const char *argv[8];
+	const char *argv[10];
 	struct run run = {
 		.argv = argv,
 		.out_line = take_event,
@@ -213,8 +213,11 @@ static int run_mint(struct listener *l, const struct mint_request *request, stru
 	if (!program)
 		return -1;
 	argv[n++] = program;
-	if (request->refresh)
+	if (request->refresh) {
 		argv[n++] = "--refresh";
+		argv[n++] = "--build";
+		argv[n++] = request->build;
+	}
 	if (request->offline)
 		argv[n++] = "--offline";
 	if (request->compress)

@@ -13,6 +13,7 @@
 struct mint_request {
 	const char *template;
 	bool refresh, offline, compress;
+	const char *build; /* with refresh: the same for all that one command makes anew */
 };
 
 /* What was made: files of the cache, in the order of uploading. */

@@ -47,7 +47,8 @@ struct manifest {
 	char source_sha256[DIGEST_HEX]; /* "" when there is no one file */
 	char signer[41]; /* fingerprint; "" when it was not signed */
 	char agent[32], agent_sha256[DIGEST_HEX];
-	char verified[128]; /* what the template's own program said of itself: "2.1.0 (Claude Code)" */
+	char verified
+		[128]; /* what the template's own program said of itself: "2.1.0 (Claude Code)" */
 	char tool[32];
 	char created[32]; /* UTC, RFC 3339 */
 	struct package_vec packages; /* sorted by name */

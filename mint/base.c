@@ -234,7 +234,9 @@ int mint_base(struct mint *m, struct error *err)
 
 	if (lock < 0)
 		return -1;
-	there = m->refresh ? 0 : find_base(m, err);
+	/* a base of this very build is there when another template of it came first */
+	there = m->refresh ? mint_look_up(m, m->recipe.base_volume, &m->base, err)
+			   : find_base(m, err);
 	if (there)
 		return there < 0 ? -1 : 0;
 	/* an image that is at hand, or in the cache, may have all that a base needs */

@@ -17,12 +17,13 @@
 #include "mint/mint.h"
 
 static const char usage[] =
-	"usage: box-mint [--cache DIR] [--refresh] [--offline] [--compress] TEMPLATE...\n"
+	"usage: box-mint [--cache DIR] [--refresh [--build ID]] [--offline] [--compress] TEMPLATE...\n"
 	"       box-mint --version | --help\n"
 	"What it does is told on standard output, one JSON object a line.\n";
 
 struct options {
 	const char *cache; /* NULL: the user's */
+	const char *build; /* NULL: each template is a build of its own */
 	bool refresh, offline, compress;
 	char **templates;
 };
@@ -40,6 +41,8 @@ static int parse(int argc, char **argv, struct options *o)
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (str_equal(argv[i], "--cache") && i + 1 < argc)
 			o->cache = argv[++i];
+		else if (str_equal(argv[i], "--build") && i + 1 < argc)
+			o->build = argv[++i];
 		else if (str_equal(argv[i], "--refresh"))
 			o->refresh = true;
 		else if (str_equal(argv[i], "--offline"))
@@ -67,6 +70,7 @@ static int mint_all(const struct options *o, const struct cache *cache)
 			.cache = cache,
 			.template = &t,
 			.refresh = o->refresh,
+			.build = o->build,
 			.offline = o->offline,
 			.compress = o->compress,
 			.work = CACHE_WORK_NONE,

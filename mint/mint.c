@@ -224,7 +224,7 @@ static int tell_done(const struct mint *m, struct error *err)
 	return event_done(m->template->name, list, err);
 }
 
-/* A salt that no other build has. */
+/* Names that no other build has. Templates of one build share its bases. */
 static int salt_names(struct mint *m, struct error *err)
 {
 	unsigned long long random = 0;
@@ -233,7 +233,8 @@ static int salt_names(struct mint *m, struct error *err)
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return error_errno(err, errno, "cannot get random bytes");
 	(void)snprintf(salt, sizeof(salt), "%016llx", random);
-	recipe_rebuild(&m->recipe, recipe_release(m->template), m->template->name, salt);
+	recipe_rebuild(&m->recipe, recipe_release(m->template), m->template->name,
+		m->build ? m->build : salt);
 	return 0;
 }
 

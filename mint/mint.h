@@ -22,6 +22,8 @@ struct mint {
 	const struct template *template; /* lent */
 	struct recipe recipe;
 	bool refresh; /* make it anew although it is there */
+	const char *
+		build; /* lent; with refresh, names what is made anew once for all; NULL: this alone */
 	bool offline; /* nothing may be fetched */
 	bool compress;
 	struct manifest base, golden; /* owned; filled when the layer is there */

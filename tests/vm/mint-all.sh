@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One command makes all images there are, within a quarter of an hour from nothing; a second one has nothing
+# to do. What the cache has already is not made again: "mint-all.sh --empty" begins with an empty one.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command jq
+limit=900
+templates='blank claude codex grok'
+if [ "${1:-}" = --empty ]; then
+	make_scratch
+	set -- env XDG_CACHE_HOME="$scratch"
+else
+	set --
+fi
+
+before=$(lab_run box image list --json | jq -r '.images[] | select(.state == "current") | .template' | sort | xargs)
+begin=$SECONDS
+# shellcheck disable=SC2086 # a list of words
+assert_status 0 "$tests_dir/lab/lab" run --registry -- "$@" box image mint --timing $templates
+took=$((SECONDS - begin))
+echo "minted '$templates' in $took s; there were '$before'"
+grep -E '^box: timing (mint|appliance|upload|mint-base)' <<<"$err" || true
+[ "$took" -le "$limit" ] || fail "it took $took s, and $limit are allowed"
+for template in $templates; do
+	assert_equal current "$(lab_run box image info --json "$template" | jq -r .state)"
+	lab_run box image info --json "$template" |
+		jq -r '"\(.template): base \(.base_bytes / 1048576 | floor) MiB, own layer \(.bytes / 1048576 | floor) MiB; \(.verified)"'
+done
+
+# shellcheck disable=SC2086 # a list of words
+assert_status 0 lab_run box image mint --offline $templates
+for template in $templates; do
+	assert_contains "$out" "$template: golden-$template-"
+done
+assert_equal 4 "$(grep -c '(was there)$' <<<"$out")"

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Bases made from somebody's image instead of a mirror: a disk from a file, whose system libguestfs finds out,
+# and an archive from a web server, by a signed list of checksums. The image is Debian's, the plain base that
+# the lab has; nothing is missing in it, so no network is needed. What is wrong in any of it is refused.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command jq qemu-img gpg gpgv python3 virsh
+make_scratch
+name=source$$
+cache=$(lab_run sh -c 'echo "$XDG_CACHE_HOME"')/box
+lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
+base=$(lab_run box image info --json blank | jq -r .backing)
+disk=$cache/images/$base
+tree=${disk%.qcow2}.tar
+
+in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" "$@"; }
+template() {
+	mkdir -p "$scratch/config/box/templates/$1"
+	cat >"$scratch/config/box/templates/$1/template.yaml"
+}
+left() { find "$cache/images" -name "*-$name-*" -printf '%f\n'; }
+refused() {
+	assert_status 1 in_lab box image mint "$name"
+	assert_contains "$err" "$1"
+	assert_silent "$(left)" 'the cache'
+}
+clean_up() {
+	local manifest
+	for manifest in $(lab_run virsh -q vol-list box | awk '{print $1}' | grep -e "^golden-$name-.*json$"); do
+		in_lab box image rm --force --quiet "${manifest%.json}"
+	done
+	rm -f "$cache"/images/*-"$name"-* "$cache"/images/base-image-*
+}
+on_exit clean_up
+
+# ---- a local disk ----
+
+digest=$(sha256sum "$disk" | cut -d ' ' -f 1)
+template "$name" <<<"user: dev
+image: {file: $disk, sha256: ${digest//[0-7]/8}}"
+refused "and the template wants ${digest//[0-7]/8}"
+# a disk that stands on a file of this machine
+qemu-img create -q -f qcow2 -b "$disk" -F qcow2 "$scratch/thin.qcow2"
+template "$name" <<<"user: dev
+image: {file: $scratch/thin.qcow2}"
+refused 'it names another file'
+head -c 2000000 /dev/zero >"$scratch/nothing.img"
+template "$name" <<<"user: dev
+image: {file: $scratch/nothing.img}"
+refused 'holds no operating system'
+
+template "$name" <<<"user: dev
+cpu: 2
+memory: 1GiB
+disk: 20GiB
+image: {file: $disk, sha256: $digest}
+bake: [[cp, /usr/bin/env, /usr/local/bin/fifth]]
+verify: [fifth, --version]"
+assert_status 0 in_lab box image mint --timing "$name"
+info=$(in_lab box image info --json "$name")
+assert_equal "$disk" "$(jq -r .source <<<"$info")"
+assert_equal image "$(jq -r .release <<<"$info")"
+assert_equal "$digest" "$(jq -r .source.sha256 "$cache/images/$(jq -r '.backing | sub("qcow2$"; "json")' <<<"$info")")"
+on_exit lab_run box rm --force "$name"
+assert_status 0 in_lab box new --template "$name" "$name"
+assert_contains "$(lab_run box exec "$name" -- fifth --version)" 'env (GNU coreutils)'
+assert_equal "$name" "$(lab_run box exec "$name" -- hostname)"
+assert_status 0 lab_run box rm --force "$name"
+
+# ---- an archive from a server, by a signed list ----
+
+export GNUPGHOME=$scratch/gpg
+mkdir -m 0700 "$GNUPGHOME" "$scratch/www"
+on_exit gpgconf --homedir "$GNUPGHOME" --kill all
+gpg --batch --quiet --passphrase '' --quick-generate-key ours@example.org ed25519 sign never 2>/dev/null
+gpg --batch --quiet --passphrase '' --quick-generate-key other@example.org ed25519 sign never 2>/dev/null
+key=$(gpg --batch --with-colons --fingerprint ours@example.org | awk -F: '$1 == "fpr" {print $10; exit}')
+gpg --batch --quiet --export >"$scratch/ring.gpg"
+ln -s "$tree" "$scratch/www/root.tar"
+(cd "$scratch/www" && sha512sum root.tar >SUMS)
+sign() { gpg --batch --quiet --yes --local-user "$1" --output "$scratch/www/SUMS.$2" "$3" "$scratch/www/SUMS"; }
+sign ours@example.org sign --detach-sign
+
+# The server is in the lab's own network, and says its port.
+lab_run python3 -u -m http.server --bind 127.0.0.1 --directory "$scratch/www" 0 >"$scratch/server" 2>&1 &
+server=$!
+on_exit kill "$server"
+wait_until 30 grep -q 'port [0-9]' "$scratch/server"
+port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$scratch/server" | head -n 1)
+url=http://127.0.0.1:$port
+signed() {
+	template "$name" <<<"user: dev
+image: {url: '$url/root.tar', checksums: '$url/$1', key: $key, keyring: $scratch/ring.gpg}"
+}
+signed SUMS.nowhere
+refused '404'
+sign other@example.org sign --detach-sign
+signed SUMS
+refused 'is not signed by the key that the template names'
+sign ours@example.org sign --detach-sign
+sed -i 's/[0-9]/x/' "$scratch/www/SUMS"
+refused 'was changed after it was signed'
+(cd "$scratch/www" && sha512sum SUMS >SUMS.other && mv SUMS.other SUMS)
+sign ours@example.org asc --clear-sign
+signed SUMS.asc
+refused "has no checksum of 'root.tar'"
+(cd "$scratch/www" && sha512sum root.tar | tr 0-9a-f 1-9a-f0 >SUMS)
+sign ours@example.org asc --clear-sign
+refused 'has another checksum than was expected'
+assert_silent "$(find "$cache/sources" -name '*root.tar*')" 'downloads'
+
+(cd "$scratch/www" && sha512sum root.tar >SUMS)
+sign ours@example.org asc --clear-sign
+on_exit sh -c "rm -f '$cache'/sources/*root.tar"
+assert_status 0 in_lab box image mint --json "$name"
+jq -es 'any(.[]; .event == "progress" and .total > 100000000)' <<<"$out" >/dev/null || fail "no progress was told: $out"
+info=$(in_lab box image info --json "$name")
+assert_equal "$url/root.tar" "$(jq -r .source <<<"$info")"
+assert_contains "$(in_lab box image info "$name")" "SIGNER      $key"
+
+# ---- a base with an agent in it is none ----
+
+template "$name-base" <<<"shared: true
+image: {file: $tree}
+bake: [[cp, /usr/bin/env, /usr/local/bin/grok]]"
+template "$name-on" <<<"user: dev
+base: $name-base"
+assert_status 1 in_lab box image mint "$name-on"
+assert_contains "$err" "'/usr/local/bin/grok' belongs to another template"
+assert_silent "$(find "$cache/images" -name "*-$name-on-*")"
