@@ -177,13 +177,16 @@ int pool_refresh(virStoragePoolPtr pool, struct error *err)
 	const struct timespec pause = { .tv_nsec = REFRESH_PAUSE_MS * 1000000L };
 	struct error failed = { 0 };
 
-	/* libvirt has no event for the end of a transfer */
+	/* libvirt has no event for the end of a transfer; a connection that is gone never comes back */
 	while (virStoragePoolRefresh(pool, 0) < 0) {
 		(void)error_virt(&failed, "cannot read the storage pool '" POOL_NAME "' again");
-		if (virt_now_ms() >= deadline) {
+		if (virt_now_ms() >= deadline ||
+			virConnectIsAlive(virStoragePoolGetConnect(pool)) != 1) {
 			*err = failed;
 			return -1;
 		}
+		if (virt_interrupted())
+			return error_set(err, ERROR_INTERRUPTED, "interrupted");
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
