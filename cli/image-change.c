@@ -97,6 +97,16 @@ static int plan_print(const struct inventory_plan *plan, const char *verb, struc
 	return 0;
 }
 
+static int plan_preview(const struct inventory_plan *plan, struct error *err)
+{
+	char size[32];
+
+	if (plan_print(plan, "would remove", err) < 0)
+		return -1;
+	return output_line(err, "would free %s in %zu volumes",
+		format_size(plan_bytes(plan), size, sizeof(size)), plan->len);
+}
+
 /* Ask, remove, and say what went. */
 static int plan_carry_out(
 	struct image_work *work, const struct inventory_plan *plan, struct error *err)
@@ -145,7 +155,7 @@ int image_prune(struct image_work *work, struct error *err)
 		return 0;
 	}
 	if (work->options->dry_run)
-		return plan_print(&plan, "would remove", err);
+		return plan_preview(&plan, err);
 	if (!work->s->global.force && work->s->in_tty &&
 		plan_print(&plan, "to be removed:", err) < 0)
 		return -1;

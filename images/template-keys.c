@@ -361,8 +361,9 @@ static int check_template(struct yml_node root, const struct template *t, struct
 	if (t->base && yml_kind(yml_find(root, "image")) != YML_NONE)
 		return yml_error(
 			err, yml_find(root, "image"), "image is the base's, not this one's");
-	if (t->base && yml_kind(yml_find(root, "node")) != YML_NONE)
-		return yml_error(err, yml_find(root, "node"), "node belongs to the base");
+	if (!t->shared && yml_kind(yml_find(root, "node")) != YML_NONE)
+		return yml_error(err, yml_find(root, "node"),
+			"node belongs to a shared template; stand on one: base: agent");
 	return 0;
 }
 

@@ -2,8 +2,10 @@
 /* The base layer: from a Debian mirror, or from somebody's image. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/run.h"
@@ -47,10 +49,74 @@ static int step_files(void *ctx, struct error *err)
 	w = tree_open(path, err);
 	if (!w || tree_put_folder(w, guest, err) < 0)
 		return -1;
-	if (m->template->base && m->template->base->node &&
-		node_put(m, m->template->base->node, w, err) < 0)
+	return tree_close(w, err);
+}
+
+/* ---- Node.js, fetched while Debian is fetched and unpacked ---- */
+
+struct side {
+	const struct mint *m; /* lent */
+	pthread_t thread;
+	bool running;
+	int ready; /* the pipe that the stage reads from before it unpacks node.tar; open at both ends */
+	struct error err;
+};
+#define SIDE_NONE           \
+	{                   \
+		.ready = -1 \
+	}
+
+static uint64_t node_of(const struct mint *m)
+{
+	return m->template->base ? m->template->base->node : 0;
+}
+
+static int write_node(const struct mint *m, struct error *err)
+{
+	_cleanup_free_ char *path = mint_work_path(m, "node.tar", err);
+	_cleanup_(tree_free_p) struct tree_writer *w = path ? tree_open(path, err) : NULL;
+
+	if (!w || node_put(m, node_of(m), w, err) < 0)
 		return -1;
 	return tree_close(w, err);
+}
+
+static void *run_side(void *data)
+{
+	struct side *side = data;
+	const char *word = write_node(side->m, &side->err) < 0 ? "failed\n" : "done\n";
+
+	(void)!write(side->ready, word, strlen(word));
+	return NULL;
+}
+
+static int side_begin(struct side *side, const struct mint *m, struct error *err)
+{
+	_cleanup_free_ char *path = mint_work_path(m, "node.ready", err);
+
+	if (!path)
+		return -1;
+	if (!node_of(m))
+		return 0;
+	side->m = m;
+	if (mkfifo(path, 0600) < 0 || (side->ready = open(path, O_RDWR | O_CLOEXEC)) < 0)
+		return error_errno(err, errno, "cannot make '%s'", path);
+	if (pthread_create(&side->thread, NULL, run_side, side) != 0)
+		return error_set(err, ERROR_FAILED, "cannot start a thread");
+	side->running = true;
+	return 0;
+}
+
+/* Wait for its end. Why it failed is why the stage did, which waited for it. */
+static int side_end(struct side *side, int ret, struct error *err)
+{
+	if (side->running)
+		(void)pthread_join(side->thread, NULL);
+	cleanup_close_p(&side->ready);
+	if (side->err.kind == ERROR_NONE)
+		return ret;
+	*err = side->err;
+	return -1;
 }
 
 /* ---- from an image ---- */
@@ -124,7 +190,9 @@ static int step_bootstrap(void *ctx, struct error *err)
 	_cleanup_free_ char *files = mint_work_path(m, "files.tar", err);
 	_cleanup_free_ char *image = mint_work_path(m, "base.raw", err);
 	_cleanup_free_ char *tar = mint_work_path(m, "base.tar", err);
-	_cleanup_free_ char *source = NULL;
+	_cleanup_free_ char *source = mint_work_path(m, "source.tar", err);
+	struct side side = SIDE_NONE;
+	int ret;
 	struct bootstrap b = {
 		.release = recipe_release(m->template),
 		.packages = &packages,
@@ -133,13 +201,17 @@ static int step_bootstrap(void *ctx, struct error *err)
 		.tar = tar,
 	};
 
-	if (!files || !image || !tar || all_packages(m, &packages, err) < 0 ||
+	if (!files || !image || !tar || !source || all_packages(m, &packages, err) < 0 ||
 		add_commands(m, err) < 0 || make_disk(image, disk_bytes(m), err) < 0)
 		return -1;
-	if (source_of(m)->kind == SOURCE_DEBIAN)
-		return bootstrap_base(m, &b, err);
-	b.source = source = mint_work_path(m, "source.tar", err);
-	return source ? bootstrap_image(m, &b, err) : -1;
+	ret = side_begin(&side, m, err);
+	if (ret == 0 && source_of(m)->kind == SOURCE_DEBIAN) {
+		ret = bootstrap_base(m, &b, err);
+	} else if (ret == 0) {
+		b.source = source;
+		ret = bootstrap_image(m, &b, err);
+	}
+	return side_end(&side, ret, err);
 }
 
 static int step_disk(void *ctx, struct error *err)

@@ -180,6 +180,7 @@ lab_run virsh -q vol-delete --pool box "box-$name-1.qcow2" >/dev/null
 whole=$(pool)
 assert_status 0 in_lab box image prune --dry-run
 assert_contains "$out" "would remove $old.qcow2 ("
+assert_contains "$out" 'would free '
 assert_lacks "$out" "$new"
 assert_equal "$whole" "$(pool)"
 assert_status 2 in_lab box image prune </dev/null

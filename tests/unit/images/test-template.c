@@ -168,7 +168,8 @@ static void test_a_shared_template_has_nothing_of_a_box(void **state)
 	refused("shared: true\nuser: me\n", "x.yaml:2: a shared template has no 'user'");
 	refused("shared: 1\n", "x.yaml:1: shared: write true or false");
 	refused("user: me\nbase: b\nimage: debian:13\n", "x.yaml:3: image is the base's");
-	refused("user: me\nbase: b\nnode: 24\n", "x.yaml:3: node belongs to the base");
+	refused("user: me\nbase: b\nnode: 24\n", "x.yaml:3: node belongs to a shared template");
+	refused("user: me\nnode: 24\n", "x.yaml:2: node belongs to a shared template");
 }
 
 static void test_load_finds_the_best_folder_and_the_base(void **state)
