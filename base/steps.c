@@ -18,7 +18,7 @@ static uint64_t now_us(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* True when BOX_FAULT asks for a failure after this step. SIGKILL happens here and does not return. */
+/* True when BOX_FAULT asks for a failure after this step. SIGKILL and SIGSTOP happen here. */
 static bool fault_asked(const char *operation, const char *step)
 {
 	const char *spec = getenv("BOX_FAULT");
@@ -32,6 +32,8 @@ static bool fault_asked(const char *operation, const char *step)
 		return false;
 	if (str_equal(spec + len, ":kill"))
 		(void)raise(SIGKILL);
+	if (str_equal(spec + len, ":stop"))
+		(void)raise(SIGSTOP);
 	return spec[len] == '\0' || str_equal(spec + len, ":fail");
 }
 

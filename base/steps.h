@@ -8,9 +8,10 @@
  * Each do must leave the world unchanged when it fails; each undo must accept a half-done step of a
  * killed process (it is what recovery calls).
  *
- * Fault injection, for tests: BOX_FAULT=<operation>.<step>[:fail|:kill] makes the run fail, or kill
- * itself with SIGKILL, right AFTER that step was done. BOX_FAULT=<operation>.0 stands for "before the
- * first step".
+ * Fault injection, for tests: BOX_FAULT=<operation>.<step>[:fail|:kill|:stop] makes the run fail, kill
+ * itself with SIGKILL, or stop itself with SIGSTOP and go on when it is continued (meanwhile something
+ * else can break), right AFTER that step was done. BOX_FAULT=<operation>.0 stands for "before the first
+ * step".
  */
 #ifndef BASE_STEPS_H
 #define BASE_STEPS_H

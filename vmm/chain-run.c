@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "vmm/chain-run.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,14 +68,6 @@ static int run_intend(struct chain_run *run, struct error *err)
 static int run_clear(struct chain_run *run, struct error *err)
 {
 	return box_set_operation(&run->hold->box, NULL, err);
-}
-
-static void undo_intend(struct chain_run *run)
-{
-	struct error err = { 0 };
-
-	if (run_clear(run, &err) < 0)
-		log_debug("%s", err.text);
 }
 
 /* The metadata as SWITCH and RECORD leave it. */
@@ -176,17 +169,41 @@ static int run_create(struct chain_run *run, struct error *err)
 	return pool_create_layer(run->hold->pool, a->volume, a->backing, a->capacity, err);
 }
 
-static void undo_create(struct chain_run *run)
-{
-	struct error err = { 0 };
-
-	if (pool_delete(run->hold->pool, now(run)->volume, &err) < 0)
-		log_debug("%s", err.text);
-}
-
 static int run_delete(struct chain_run *run, struct error *err)
 {
 	return pool_delete(run->hold->pool, now(run)->volume, err);
+}
+
+/* 1 the box has it as its disk, now or at its next start, 0, -1. */
+static int is_disk(struct chain_run *run, const char *path, unsigned flags, struct error *err)
+{
+	_cleanup_free_ char *text = virDomainGetXMLDesc(run->hold->box.dom, flags);
+	_cleanup_(xml_free_p) struct xml *x = NULL;
+	_cleanup_free_ char *disk = NULL;
+
+	if (!text)
+		return error_virt(
+			err, "cannot read the definition of box '%s'", run->hold->box.name);
+	x = xml_parse(text, strlen(text), "the box's definition", err);
+	if (!x || xml_str(x, NULL, "/domain/devices/disk[target/@dev='vda']/source/@file", 4096,
+			  &disk, err) < 0)
+		return -1;
+	return str_equal(disk, path);
+}
+
+/* A step that failed may have done its work all the same: the layer is the box's disk then, and stays. */
+static int undo_create(struct chain_run *run, struct error *err)
+{
+	_cleanup_free_ char *path = pool_path(run->hold->pool, now(run)->volume, err);
+	int live = path ? is_disk(run, path, 0, err) : -1;
+	int next = live == 0 ? is_disk(run, path, VIR_DOMAIN_XML_INACTIVE, err) : live;
+
+	if (next < 0)
+		return -1;
+	if (next)
+		return error_set(err, ERROR_BUSY, "box '%s' has '%s' as its disk already",
+			run->hold->box.name, now(run)->volume);
+	return run_delete(run, err);
 }
 
 static int run_switch(struct chain_run *run, struct error *err)
@@ -202,16 +219,15 @@ static int run_switch(struct chain_run *run, struct error *err)
 	return define(run, path, &meta, err);
 }
 
-static void undo_switch(struct chain_run *run)
+static int undo_switch(struct chain_run *run, struct error *err)
 {
-	virDomainPtr defined = run->before ? virDomainDefineXML(run->hold->conn, run->before)
-					   : NULL;
-	struct error err = { 0 };
+	_cleanup_(virDomainFree_p) virDomainPtr defined = NULL;
 
-	if (defined)
-		(void)virDomainFree(defined);
-	if (!defined || box_reload(&run->hold->box, &err) < 0)
-		log_debug("cannot undo the change of box '%s'", run->hold->box.name);
+	assert(run->before);
+	defined = virDomainDefineXML(run->hold->conn, run->before);
+	if (!defined)
+		return error_virt(err, "cannot undo the change of box '%s'", run->hold->box.name);
+	return box_reload(&run->hold->box, err);
 }
 
 static int run_pivot(struct chain_run *run, struct error *err)
@@ -238,20 +254,9 @@ static int run_start(struct chain_run *run, struct error *err)
 	return power_on(run->hold->conn, &run->hold->box, &run->console, err);
 }
 
-static void undo_stop(struct chain_run *run)
+static int undo_stop(struct chain_run *run, struct error *err)
 {
-	struct error err = { 0 };
-
-	if (power_on(run->hold->conn, &run->hold->box, NULL, &err) < 0)
-		log_debug("%s", err.text);
-}
-
-static void undo_start(struct chain_run *run)
-{
-	struct error err = { 0 };
-
-	if (power_off(&run->hold->box, &err) < 0)
-		log_debug("%s", err.text);
+	return power_on(run->hold->conn, &run->hold->box, NULL, err);
 }
 
 /* ---- merging ---- */
@@ -332,9 +337,9 @@ static int run_commit(struct chain_run *run, struct error *err)
 static const struct {
 	const char *doing;
 	int (*run)(struct chain_run *run, struct error *err);
-	void (*undo)(struct chain_run *run);
+	int (*undo)(struct chain_run *run, struct error *err); /* NULL: nothing to undo */
 } acts[] = {
-	[LAYER_INTEND] = { NULL, run_intend, undo_intend },
+	[LAYER_INTEND] = { NULL, run_intend, run_clear },
 	[LAYER_CLEAR] = { NULL, run_clear, NULL },
 	[LAYER_CREATE] = { "creating a layer", run_create, undo_create },
 	[LAYER_SWITCH] = { "changing its disk", run_switch, undo_switch },
@@ -343,7 +348,7 @@ static const struct {
 	[LAYER_FORGET] = { NULL, run_forget, NULL },
 	[LAYER_MOVE] = { NULL, run_move, NULL },
 	[LAYER_STOP] = { "powering off", run_stop, undo_stop },
-	[LAYER_START] = { "starting", run_start, undo_start },
+	[LAYER_START] = { "starting", run_start, run_stop },
 	[LAYER_PULL] = { "merging layers", run_pull, NULL },
 	[LAYER_COMMIT] = { "merging layers", run_commit, NULL },
 	[LAYER_DELETE] = { NULL, run_delete, NULL },
@@ -359,16 +364,23 @@ static int step_run(void *ctx, struct error *err)
 	return 0;
 }
 
-/* Steps are undone in reverse; once the commit is passed, none is. */
+/*
+ * Steps are undone in reverse; once the commit is passed, none is. What could not be undone ends it: a
+ * layer must not go while the box may still have it as its disk. The intent stays, and recovery looks
+ * at the world as it is.
+ */
 static void step_undo(void *ctx)
 {
 	struct chain_run *run = ctx;
+	struct error err = { 0 };
 
-	if (run->at >= run->plan->commit)
+	if (run->stuck || run->at >= run->plan->commit)
 		return;
 	run->at--;
-	if (acts[now(run)->kind].undo)
-		acts[now(run)->kind].undo(run);
+	if (acts[now(run)->kind].undo && acts[now(run)->kind].undo(run, &err) < 0) {
+		log_debug("%s", err.text);
+		run->stuck = true;
+	}
 }
 
 struct step_name {
@@ -403,6 +415,7 @@ int chain_run(struct chain_run *run, const char *operation, const struct steps_o
 	if (!names || !steps)
 		return error_oom(err);
 	run->at = 0;
+	run->stuck = false;
 	name_steps(run->plan, names, steps);
 	return steps_run(operation, steps, run->plan->len, run, observer, err);
 }

@@ -21,6 +21,7 @@ struct chain_run {
 
 	/* Private. */
 	size_t at; /* the action that is next */
+	bool stuck; /* an undo has failed: what was done before stays, for recovery */
 	char *before; /* owned: the definition before a SWITCH */
 };
 
@@ -28,8 +29,9 @@ void chain_run_done(struct chain_run *run);
 #define _cleanup_chain_run_ _cleanup_(chain_run_done)
 
 /*
- * Do it all. A failure before the plan's commit is undone and the box is as it was; from the commit on
- * what is left is done by the next command for the box, since the intent stays.
+ * Do it all. A failure before the plan's commit is undone and the box is as it was; from the commit on,
+ * and when something cannot be undone, what is left is for the next command for the box: the intent
+ * stays.
  */
 int chain_run(struct chain_run *run, const char *operation, const struct steps_observer *observer,
 	struct error *err) MUST_CHECK;

@@ -157,35 +157,48 @@ int layer_graph_check_others(
 	return 0;
 }
 
+/* The change takes the box away, or it is going by somebody else's command as well. */
+static bool is_going(const struct layer_graph *g, const struct layer_change *c, const char *uuid)
+{
+	const struct layer_box *box = c->removed ? layer_graph_box(g, uuid) : NULL;
+
+	return box && (box == c->box || box->leaving);
+}
+
+/* Layers that the change may set free. */
+static void mark_candidates(const struct layer_graph *g, const struct layer_change *c, bool *marks)
+{
+	mark_box(g, c->box, c->box->top, NULL, marks);
+	mark_chain(g, c->roots[0], marks);
+	mark_chain(g, c->roots[1], marks);
+	for (size_t i = 0; i < g->boxes_len; i++)
+		if (is_going(g, c, g->boxes[i].uuid))
+			mark_box(g, &g->boxes[i], g->boxes[i].top, NULL, marks);
+	for (size_t i = 0; i < g->len; i++)
+		marks[i] = g->layers[i].kind == LAYER_BOX &&
+			   (marks[i] || is_going(g, c, g->layers[i].uuid));
+}
+
 int layer_graph_freed(const struct layer_graph *g, const struct layer_change *change,
 	bool *ret_free, struct error *err)
 {
-	_cleanup_free_ bool *stood = calloc(g->len ? g->len : 1, sizeof(*stood));
 	_cleanup_free_ bool *needed = calloc(g->len ? g->len : 1, sizeof(*needed));
 
-	if (!stood || !needed)
+	if (!needed)
 		return error_oom(err);
 	if (layer_graph_check_others(g, change->box, err) < 0)
 		return -1;
-	mark_box(g, change->box, change->box->top, NULL, stood);
-	mark_chain(g, change->roots[0], stood);
-	mark_chain(g, change->roots[1], stood);
+	memset(ret_free, 0, g->len * sizeof(*ret_free));
+	mark_candidates(g, change, ret_free);
 	mark_changed(g, change, needed);
 	for (size_t i = 0; i < g->boxes_len; i++)
-		if (&g->boxes[i] != change->box)
+		if (&g->boxes[i] != change->box && !is_going(g, change, g->boxes[i].uuid))
 			mark_box(g, &g->boxes[i], g->boxes[i].top, NULL, needed);
 	for (size_t i = 0; i < g->pins_len; i++)
 		mark_chain(g, layer_graph_find_path(g, g->pins[i]), needed);
-	for (size_t i = 0; i < g->len; i++) {
-		const struct layer *layer = &g->layers[i];
-		bool ours = layer->kind == LAYER_BOX &&
-			    (stood[i] ||
-				    (change->removed && str_equal(layer->uuid, change->box->uuid)));
-
-		if (!ours)
+	for (size_t i = 0; i < g->len; i++)
+		if (!ret_free[i])
 			mark_chain(g, i, needed);
-		ret_free[i] = ours;
-	}
 	for (size_t i = 0; i < g->len; i++)
 		ret_free[i] = ret_free[i] && !needed[i];
 	return 0;

@@ -150,7 +150,9 @@ static int box_fill(struct layer_box *box, const struct layer_owner *owner, stru
 
 int layer_graph_add_box(struct layer_graph *g, const struct layer_owner *owner, struct error *err)
 {
-	struct layer_box box = { .running = owner->running, .top = LAYER_ABSENT };
+	struct layer_box box = {
+		.running = owner->running, .leaving = owner->leaving, .top = LAYER_ABSENT
+	};
 
 	if (!owner->uuid || strlen(owner->uuid) != LAYER_UUID_MAX - 1)
 		return error_set(err, ERROR_INVALID, "box '%.80s' has no usable UUID",

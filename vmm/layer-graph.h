@@ -67,6 +67,7 @@ struct layer_box {
 	char uuid[LAYER_UUID_MAX];
 	char *name; /* owned */
 	bool running; /* QEMU has the chain of its top open */
+	bool leaving; /* it is being removed, and that will be finished */
 	char *top_path; /* owned */
 	struct layer_label *labels; /* owned, in the order of taking */
 	size_t labels_len;
@@ -96,7 +97,7 @@ struct layer_snapshot {
 };
 struct layer_owner {
 	const char *uuid, *name, *top_path;
-	bool running;
+	bool running, leaving;
 	const struct layer_snapshot *snapshots;
 	size_t snapshots_len;
 };
@@ -158,7 +159,9 @@ uint64_t layer_graph_own_bytes(const struct layer_graph *g, size_t layer);
  * Which layers the change of a box sets free: candidates that nobody needs any more. Candidates are of
  * kind LAYER_BOX and in a chain of the box's top, its labels or one of roots; when the box is removed,
  * all that bear its UUID as well. Needed are the chains of all tops, labels and pins, and of every
- * layer that is no candidate: so a stray volume protects what it stands on.
+ * layer that is no candidate: so a stray volume protects what it stands on. When the box is removed and
+ * others are being removed too, their layers go with it: of two that go at the same time at least one
+ * takes what they shared.
  *
  * ret_free has g->len entries. Errors of layer_graph_check_others.
  */

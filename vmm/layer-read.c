@@ -12,11 +12,21 @@
 
 /* ---- volumes ---- */
 
-static bool is_layer_name(const char *name)
+static bool ends_in(const char *name, const char *end)
 {
-	size_t len = strlen(name);
+	size_t len = strlen(name), tail = strlen(end);
 
-	return len > 6 && str_equal(name + len - 6, ".qcow2");
+	return len > tail && str_equal(name + len - tail, end);
+}
+
+/*
+ * Locks, seeds and manifests, by our own names for them. Anything else may stand on a layer, whatever it
+ * is called, and protects it.
+ */
+static bool is_no_layer(const char *name)
+{
+	return (str_starts(name, "lock-") && !ends_in(name, ".qcow2")) || ends_in(name, ".iso") ||
+	       ends_in(name, ".json");
 }
 
 static int add_volume_xml(
@@ -48,7 +58,7 @@ static int add_volumes(virStoragePoolPtr pool, struct layer_graph *graph, struct
 		const char *name = virStorageVolGetName(volumes.items[i]);
 		_cleanup_free_ char *text = NULL;
 
-		if (!is_layer_name(name))
+		if (is_no_layer(name))
 			continue;
 		text = virStorageVolGetXMLDesc(volumes.items[i], 0);
 		if (!text && virt_last_code() == VIR_ERR_NO_STORAGE_VOL)
@@ -118,6 +128,7 @@ static int add_box(struct reading *r, const struct box_meta *meta)
 		    &top, r->err) < 0)
 		return -1;
 	owner.top_path = top ? top : "";
+	owner.leaving = str_equal(meta->operation.name, OPERATION_REMOVING);
 	owner.snapshots = snapshots;
 	owner.snapshots_len = meta->snapshots.len;
 	if (layer_graph_add_box(r->graph, &owner, r->err) < 0 || pin_disks(r, owner.top_path) < 0)

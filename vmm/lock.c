@@ -187,18 +187,27 @@ int lock_self(const char *uuid, struct lock_holder *ret, struct error *err)
 	return 0;
 }
 
+/* The machine of a holder: machine-ids alone are no proof, since copies of a machine share one. */
+static bool is_this_machine(const struct lock_holder *holder, const char *machine)
+{
+	char self[sizeof(holder->who)];
+	const char *ours, *theirs = strrchr(holder->who, '@');
+
+	name_self(self, sizeof(self));
+	ours = strrchr(self, '@');
+	return str_equal(holder->machine, machine) && !str_equal(machine, "0") && theirs &&
+	       str_equal(theirs, ours);
+}
+
 enum lock_state lock_judge(const struct lock_holder *holder)
 {
 	char machine[17], boot[17];
 
 	read_id("/etc/machine-id", machine);
 	read_id("/proc/sys/kernel/random/boot_id", boot);
-	if (!str_equal(holder->boot, boot)) {
-		/* this machine before its last boot, or another one */
-		bool same = str_equal(holder->machine, machine) && !str_equal(machine, "0");
-
-		return same ? LOCK_DEAD : LOCK_ELSEWHERE;
-	}
+	/* this machine before its last boot, or another one */
+	if (!str_equal(holder->boot, boot))
+		return is_this_machine(holder, machine) ? LOCK_DEAD : LOCK_ELSEWHERE;
 	if (holder->pidns != pid_namespace())
 		return LOCK_ELSEWHERE;
 	if (process_start(holder->pid) != holder->start || process_is_zombie(holder->pid))

@@ -338,6 +338,35 @@ static void test_a_box_outside_the_pool_blocks_deletion_by_others(void **state)
 	layer_graph_done(&g);
 }
 
+static void test_two_that_go_at_once_leave_nothing_behind(void **state)
+{
+	struct layer_graph g;
+	struct layer_owner leaving = { .uuid = U1,
+		.name = "web",
+		.top_path = POOL L1(3),
+		.snapshots = ab,
+		.snapshots_len = 2,
+		.leaving = true };
+	struct layer_change change = { .top = LAYER_NONE, .roots = { LAYER_NONE, LAYER_NONE } };
+	struct error err = { 0 };
+
+	(void)state;
+	add_volumes(&g, tree, ARRAY_LEN(tree));
+	assert_ok(layer_graph_add_box(&g, &leaving, &err), &err);
+	add_box(&g, U2, "copy", POOL L2(1), NULL, 0);
+	resolve(&g);
+	change.box = layer_graph_box(&g, U2);
+	change.top = LAYER_ABSENT;
+	assert_freed(
+		&g, &change, L2(1) " "); /* it stays: then others' layers are not its business */
+	change.top = LAYER_NONE;
+	change.removed = true;
+	assert_freed(&g, &change, L1(1) " " L1(2) " " L1(3) " " L2(1) " ");
+	change.box = layer_graph_box(&g, U1); /* the other one stays */
+	assert_freed(&g, &change, L1(3) " ");
+	layer_graph_done(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_reading_refuses_doubles_and_impossible_names),
 		cmocka_unit_test(test_removal_frees_what_no_clone_needs),
 		cmocka_unit_test(test_a_box_outside_the_pool_blocks_deletion_by_others),
+		cmocka_unit_test(test_two_that_go_at_once_leave_nothing_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

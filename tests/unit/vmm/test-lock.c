@@ -190,6 +190,8 @@ static void test_another_boot_of_this_machine_is_dead(void **state)
 	assert_int_equal(lock_judge(&h), LOCK_ALIVE);
 	strcpy(h.boot, "beefbeefbeefbeef");
 	assert_int_equal(lock_judge(&h), str_equal(h.machine, "0") ? LOCK_ELSEWHERE : LOCK_DEAD);
+	strcpy(strrchr(h.who, '@'), "@copy"); /* of this machine, its machine-id included */
+	assert_int_equal(lock_judge(&h), LOCK_ELSEWHERE);
 	assert_ok(lock_self(UUID, &h, &err), &err);
 	h.pidns++;
 	assert_int_equal(lock_judge(&h), LOCK_ELSEWHERE);
