@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The doctor's checks of this machine's part of the isolation: rules, hooks, forwarding, the name server. */
+/* The doctor's checks of this machine's part of the isolation: rules, hooks, forwarding. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "cli/doctor.h"
+#include "images/place.h"
 #include "net/host-files.h"
 #include "net/isolation.h"
 
@@ -44,6 +44,23 @@ int doctor_fix_tables(struct doctor *d, struct error *err)
 
 /* ---- the hooks ---- */
 
+enum { PROGRAM_MAX = 32 << 20 };
+
+/* The hooks are copies: after an update of box they are those of before. */
+static int same_program(const char *hook, struct error *err)
+{
+	_cleanup_str_ struct str ours = STR_INIT, theirs = STR_INIT;
+	_cleanup_free_ char *program = place_libexec("box-hook", err);
+
+	if (!program || file_read(AT_FDCWD, program, PROGRAM_MAX, &ours, err) < 0 ||
+		file_read(AT_FDCWD, hook, PROGRAM_MAX, &theirs, err) < 0)
+		return -1;
+	if (ours.len == theirs.len && memcmp(str_get(&ours), str_get(&theirs), ours.len) == 0)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED, "libvirt's hook '%s' is of another version of box", hook);
+}
+
 int doctor_look_hooks(struct doctor *d, struct finding *ret, struct error *err)
 {
 	static const char *const paths[] = { HOST_HOOK_QEMU, HOST_HOOK_NETWORK };
@@ -62,6 +79,10 @@ int doctor_look_hooks(struct doctor *d, struct finding *ret, struct error *err)
 			return error_set(err, ERROR_FAILED,
 				"libvirt's hook '%s', which runs as root, can be written by others",
 				paths[i]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		if (same_program(paths[i], err) < 0)
+			return -1;
 	}
 	finding_say(ret, VERDICT_OK, "libvirt's hooks are in place");
 	return 0;
@@ -95,34 +116,4 @@ int doctor_fix_forward(struct doctor *d, struct error *err)
 	if (fd < 0)
 		return error_errno(err, errno, "cannot open '%s'", FORWARD);
 	return fd_write_all(fd, "1\n", 2, FORWARD, err);
-}
-
-/* ---- the name server ---- */
-
-#define DNS_PID "/run/libvirt/network/boxnet.pid"
-
-/* The network may say "active" while the dnsmasq that libvirt started for it is dead. */
-int doctor_look_dns(struct doctor *d, struct finding *ret, struct error *err)
-{
-	_cleanup_str_ struct str pid = STR_INIT, comm = STR_INIT;
-	struct error ignored = { 0 };
-	uint64_t number = 0;
-	char path[64];
-
-	(void)d;
-	finding_repair(ret, "virsh net-destroy boxnet && virsh net-start boxnet, when no box runs");
-	if (file_read(AT_FDCWD, DNS_PID, 32, &pid, &ignored) < 0)
-		return error_set(
-			err, ERROR_FAILED, "the network 'boxnet' has no DHCP and name server");
-	if (pid.len && pid.data[pid.len - 1] == '\n')
-		pid.data[pid.len - 1] = '\0';
-	if (parse_u64(str_get(&pid), 1, INT32_MAX, DNS_PID, &number, err) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/%u/comm", (unsigned)number);
-	if (file_read(AT_FDCWD, path, 64, &comm, &ignored) < 0 ||
-		!str_starts(str_get(&comm), "dnsmasq"))
-		return error_set(err, ERROR_FAILED,
-			"the DHCP and name server of 'boxnet' is dead: boxes get no address and no name");
-	finding_say(ret, VERDICT_OK, "the DHCP and name server of 'boxnet' runs");
-	return 0;
 }

@@ -37,6 +37,9 @@ static void version_text(unsigned long version, char *buf, size_t len)
 	snprintf(buf, len, "%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
+/* What one box of the larger templates writes in a day; with less, a disk is full before one looks. */
+#define POOL_LOW (4ULL << 30)
+
 static int look_libvirt(struct doctor *d, struct finding *ret, struct error *err)
 {
 	unsigned long libvirt = 0, hypervisor = 0;
@@ -66,6 +69,12 @@ static int look_pool(struct doctor *d, struct finding *ret, struct error *err)
 	if (!pool || pool_free_bytes(pool, &left, err) < 0)
 		return -1;
 	format_size(left, size, sizeof(size));
+	if (left < POOL_LOW) {
+		finding_repair(ret, "box image prune; box rm BOX; or a larger disk");
+		return error_set(err, ERROR_FAILED,
+			"the storage pool '%s' has only %s left: a box that writes more stands still",
+			POOL_NAME, size);
+	}
 	finding_say(
 		ret, VERDICT_OK, "the storage pool '%s' is active, %s are free", POOL_NAME, size);
 	return 0;
@@ -148,6 +157,31 @@ const struct check doctor_checks[] = {
 		.look = look_network,
 	},
 	{
+		.name = "addresses",
+		.what = "each box has its address reserved, and nobody else holds it",
+		.needs_virt = true,
+		.look = doctor_look_addresses,
+	},
+	{
+		.name = "boxes",
+		.what = "every box is on the isolation stack, as its definition has it",
+		.needs_virt = true,
+		.look = doctor_look_boxes,
+	},
+	{
+		.name = "ports",
+		.what = "every port of the bridge is a box's, and the kernel isolates it",
+		.needs_local = true,
+		.look = doctor_look_ports,
+		.fix = doctor_fix_ports,
+	},
+	{
+		.name = "disks",
+		.what = "the layers of every box's disk are there",
+		.needs_virt = true,
+		.look = doctor_look_disks,
+	},
+	{
 		.name = "tables",
 		.what = "the isolation rules are in the kernel as they should be",
 		.needs_local = true,
@@ -171,8 +205,22 @@ const struct check doctor_checks[] = {
 		.fix = doctor_fix_forward,
 	},
 	{
+		.name = "firewalls",
+		.what = "no other firewall of this host drops what boxes need",
+		.needs_local = true,
+		.needs_root = true,
+		.look = doctor_look_firewalls,
+		.fix = doctor_fix_firewalls,
+	},
+	{
+		.name = "subnet",
+		.what = "nothing else of this host uses the boxes' subnet",
+		.needs_local = true,
+		.look = doctor_look_subnet,
+	},
+	{
 		.name = "dns",
-		.what = "the DHCP and name server of boxnet runs",
+		.what = "the DHCP and name server of boxnet runs, and its resolvers answer",
 		.needs_local = true,
 		.needs_root = true,
 		.look = doctor_look_dns,

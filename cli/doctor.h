@@ -17,7 +17,7 @@ enum verdict {
 struct finding {
 	enum verdict verdict;
 	char text[400]; /* what was seen; fit for a terminal */
-	char repair[160]; /* a command or a sentence; "" when there is nothing to do */
+	char repair[256]; /* a command or a sentence; "" when there is nothing to do */
 };
 
 struct doctor {
@@ -50,7 +50,19 @@ int doctor_fix_tables(struct doctor *d, struct error *err) MUST_CHECK;
 int doctor_look_hooks(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 int doctor_look_forward(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 int doctor_fix_forward(struct doctor *d, struct error *err) MUST_CHECK;
+
+/* cli/doctor-net.c: what this machine's network does to boxes. */
+int doctor_look_subnet(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 int doctor_look_dns(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_look_firewalls(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_fix_firewalls(struct doctor *d, struct error *err) MUST_CHECK;
+
+/* cli/doctor-boxes.c: the boxes themselves. */
+int doctor_look_boxes(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_look_ports(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_fix_ports(struct doctor *d, struct error *err) MUST_CHECK;
+int doctor_look_addresses(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_look_disks(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 
 /* cli/doctor-kvm.c: can this machine's KVM run a guest. */
 int doctor_look_kvm(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "net/firewalls.h"
 #include "net/hook.h"
 
 static int verb_apply(struct error *err)
@@ -21,6 +22,7 @@ static int verb_apply(struct error *err)
 
 	if (isolation_ensure(&isolation_paths, &changed, err) < 0)
 		return -1;
+	firewalls_remind();
 	printf("%s\n", changed ? "isolation rules applied" : "isolation rules are in force");
 	return 0;
 }

@@ -18,6 +18,7 @@ enum { PROGRAM_MAX = 32 << 20 };
 #define UNIT "/etc/systemd/system/box-isolation.service"
 #define UNIT_WANTED "/etc/systemd/system/multi-user.target.wants/box-isolation.service"
 #define DROP_IN "/etc/systemd/system/nftables.service.d/box.conf"
+#define DOCKER_DROP_IN "/etc/systemd/system/docker.service.d/box.conf"
 
 static struct host_file *add(struct host *h, const char *name, const char *path)
 {
@@ -95,6 +96,17 @@ static int add_drop_in(struct host *h, struct error *err)
 	return add_text(h, "drop-in of nftables.service", DROP_IN, &text, err);
 }
 
+/* Docker makes its chains anew, and may have FORWARD drop: firewalls.h. */
+static int add_docker_drop_in(struct host *h, struct error *err)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+
+	str_printf(&text,
+		"# box: written by \"box setup-host\"\n[Service]\nExecStartPost=-%s apply\n",
+		h->program);
+	return add_text(h, "drop-in of docker.service", DOCKER_DROP_IN, &text, err);
+}
+
 static int add_wanted(struct host *h, struct error *err)
 {
 	struct host_file *f = add(h, "boot unit's link", UNIT_WANTED);
@@ -117,7 +129,9 @@ int host_files_plan(struct host *h, bool complete, struct error *err)
 	}
 	if (complete && !h->systemd)
 		return 0; /* the network hook brings the rules at boot, before any box */
-	return add_unit(h, err) < 0 || add_drop_in(h, err) < 0 ? -1 : add_wanted(h, err);
+	if (add_unit(h, err) < 0 || add_drop_in(h, err) < 0 || add_docker_drop_in(h, err) < 0)
+		return -1;
+	return add_wanted(h, err);
 }
 
 /* 1: it is there, *ret holds it; 0: it is not. */

@@ -12,9 +12,11 @@
  */
 int box_confined(struct xml *x, const char *tap, bool *ret, struct error *err)
 {
-	static const char openings[] = "/domain/devices/hostdev | /domain/devices/filesystem | "
-				       "/domain/devices/redirdev | /domain/devices/vsock | "
-				       "/domain/devices/shmem";
+	static const char openings[] =
+		"/domain/devices/hostdev | /domain/devices/filesystem | "
+		"/domain/devices/redirdev | /domain/devices/vsock | "
+		"/domain/devices/shmem | "
+		"/domain/*[namespace-uri() = 'http://libvirt.org/schemas/domain/qemu/1.0']";
 	_cleanup_xml_nodes_ struct xml_nodes nics = { 0 };
 	char dev[DOMAIN_TAP_TEXT] = "";
 	int other, same;

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "images/place.h"
+#include "net/firewalls.h"
 #include "net/host.h"
 #include "net/network-def.h"
 #include "vmm/box.h"
@@ -184,7 +185,7 @@ static int do_host_away(void *ctx, struct error *err)
 	struct setup *s = ctx;
 	bool changed = false;
 
-	if (host_teardown(&s->host, &changed, err) < 0)
+	if (host_teardown(&s->host, &changed, err) < 0 || firewalls_take_back(err) < 0)
 		return -1;
 	s->report->changed |= changed;
 	return 0;

@@ -30,7 +30,8 @@ static void test_what_systemd_gets(void **state)
 	assert_golden("host/net.conf", find(&h, "net.conf")->content);
 	assert_string_equal(find(&h, "multi-user.target.wants")->content,
 		find(&h, "box-isolation.service")->path);
-	assert_int_equal(h.n_files, 6);
+	assert_golden("host/docker-drop-in.conf", find(&h, "docker.service.d")->content);
+	assert_int_equal(h.n_files, 7);
 }
 
 /* Without systemd there is no unit: the network hook brings the rules at boot. */
