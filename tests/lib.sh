@@ -15,6 +15,8 @@
 #   assert_silent TEXT [WHAT]    TEXT is empty
 #   lab_run CMD...               in the lab (tests/lab/lab run)
 #   make_scratch                 sets $scratch, a fresh folder that goes away at the end
+#   own_cache                    sets $cache, a mint's cache in $scratch that has the base of blank's image, for
+#                                mints with XDG_CACHE_HOME=$scratch/cache: they touch nobody else's
 
 tests_dir=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 source_root=$(dirname "$tests_dir")
@@ -116,4 +118,15 @@ make_scratch() {
 
 lab_run() {
 	"$tests_dir/lab/lab" run -- "$@"
+}
+
+own_cache() {
+	local shared base
+	shared=$(lab_run sh -c 'echo "$XDG_CACHE_HOME"')/box/images
+	base=$(lab_run box image info --json blank | jq -r '.backing | sub(".qcow2$"; "")') ||
+		skip 'the lab has no image of blank'
+	[ -e "$shared/$base.json" ] || skip 'the base of blank is not in the cache'
+	cache=$scratch/cache/box
+	mkdir -p "$cache/images"
+	ln -s "$shared/$base".* "$cache/images"
 }

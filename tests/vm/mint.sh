@@ -12,13 +12,11 @@ require_root
 require_command jq virsh
 make_scratch
 name=probe$$
-cache=$(lab_run sh -c 'echo "$XDG_CACHE_HOME"')/box
-lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
-
-in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" "$@"; }
+own_cache
+in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
 mint() { in_lab box image mint "$@"; }
 pool() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
-cached() { find "$cache/images" -name "*-$name-*" -printf '%f\n' | sort; }
+cached() { find "$cache/images" -type f ! -name 'seed-*'; }
 work() { find "$cache/work" -mindepth 1 -maxdepth 1; }
 # state IMAGE: what the list says of it
 state() { in_lab box image list --json | jq -r --arg n "$1" '.images[] | select(.name == $n) | .state'; }
@@ -39,7 +37,6 @@ clean_up() {
 	for manifest in $(pool | grep -e "^golden-$name-.*json$"); do
 		in_lab box image rm --force --quiet "${manifest%.json}"
 	done
-	rm -f "$cache"/images/*-"$name"-*
 }
 on_exit clean_up
 before=$(pool)

@@ -9,29 +9,26 @@ require_root
 require_command jq qemu-img gpg gpgv python3 virsh
 make_scratch
 name=source$$
-cache=$(lab_run sh -c 'echo "$XDG_CACHE_HOME"')/box
-lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
-base=$(lab_run box image info --json blank | jq -r .backing)
-disk=$cache/images/$base
+own_cache
+in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
+disk=$(echo "$cache"/images/base-*.qcow2)
 tree=${disk%.qcow2}.tar
-
-in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" "$@"; }
 template() {
 	mkdir -p "$scratch/config/box/templates/$1"
 	cat >"$scratch/config/box/templates/$1/template.yaml"
 }
-left() { find "$cache/images" -name "*-$name-*" -printf '%f\n'; }
+there() { find "$cache/images" ! -name 'seed-*' | sort; }
+before=$(there)
 refused() {
 	assert_status 1 in_lab box image mint "$name"
 	assert_contains "$err" "$1"
-	assert_silent "$(left)" 'the cache'
+	assert_equal "$before" "$(there)" 'the cache'
 }
 clean_up() {
 	local manifest
 	for manifest in $(lab_run virsh -q vol-list box | awk '{print $1}' | grep -e "^golden-$name-.*json$"); do
 		in_lab box image rm --force --quiet "${manifest%.json}"
 	done
-	rm -f "$cache"/images/*-"$name"-* "$cache"/images/base-image-*
 }
 on_exit clean_up
 
@@ -68,6 +65,8 @@ assert_status 0 in_lab box new --template "$name" "$name"
 assert_contains "$(lab_run box exec "$name" -- fifth --version)" 'env (GNU coreutils)'
 assert_equal "$name" "$(lab_run box exec "$name" -- hostname)"
 assert_status 0 lab_run box rm --force "$name"
+
+before=$(there)
 
 # ---- an archive from a server, by a signed list ----
 
@@ -113,7 +112,6 @@ assert_silent "$(find "$cache/sources" -name '*root.tar*')" 'downloads'
 
 (cd "$scratch/www" && sha512sum root.tar >SUMS)
 sign ours@example.org asc --clear-sign
-on_exit sh -c "rm -f '$cache'/sources/*root.tar"
 assert_status 0 in_lab box image mint --json "$name"
 jq -es 'any(.[]; .event == "progress" and .total > 100000000)' <<<"$out" >/dev/null || fail "no progress was told: $out"
 info=$(in_lab box image info --json "$name")
@@ -129,4 +127,4 @@ template "$name-on" <<<"user: dev
 base: $name-base"
 assert_status 1 in_lab box image mint "$name-on"
 assert_contains "$err" "'/usr/local/bin/grok' belongs to another template"
-assert_silent "$(find "$cache/images" -name "*-$name-on-*")"
+assert_silent "$(find "$cache/images" -name "*-$name-on-*")" 'the cache'

@@ -11,9 +11,8 @@ make_scratch
 name=data-$$
 template=data$$
 export BOX_CPU=2 BOX_MEMORY=1GiB
-lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
-cache=$(lab_run sh -c 'echo "$XDG_CACHE_HOME"')/box
-in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" "$@"; }
+own_cache
+in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
 volumes() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
 
 folder=$scratch/config/box/templates/$template
@@ -26,11 +25,7 @@ cat >"$folder/user-data.yaml" <<-'END'
 	runcmd:
 	  - [sh, -c, 'echo template >>/root/ran']
 END
-clean_up() {
-	in_lab box image rm --force --quiet "$template"
-	rm -f "$cache"/images/*-"$template"-*
-}
-on_exit clean_up
+on_exit in_lab box image rm --force --quiet "$template"
 assert_status 0 in_lab box image mint "$template"
 before=$(volumes)
 
