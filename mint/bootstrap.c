@@ -16,6 +16,7 @@
 
 /* An hour: nobody's mirror is that slow, and a hang must end. */
 #define BOOTSTRAP_TIMEOUT_MS (3600ull * 1000)
+enum { HEARD_BYTES = 240 };
 #define DEFAULT_MIRROR "http://deb.debian.org"
 
 VEC_DEFINE(argument_vec, const char *);
@@ -52,14 +53,59 @@ static char *tar_in_hook(const char *tar, struct error *err)
 	return word ? str_format(err, "--setup-hook=tar-in %s /", word) : NULL;
 }
 
-/* What mmdebstrap says of its steps begins "I: ". */
-static void tell_line(const char *text, void *data)
+/* What is heard of a run, for the error that it may end with. */
+struct heard {
+	char lines[4][HEARD_BYTES]; /* the last ones that are no news of steps */
+	size_t count;
+	char command[HEARD_BYTES]; /* the template's command that ran last; "": none */
+	bool full; /* the disk */
+};
+
+/* mmdebstrap's own view of a failure: it names the scripts in which things went wrong, and not the things. */
+static bool is_frame(const char *text)
 {
-	(void)data;
-	if (str_starts(text, "I: "))
+	static const char *const frames[] = { "E: setup failed", "E: run_chroot failed",
+		"E: command failed", "E: mmdebstrap failed", "W: hooklistener", "E: hooklistener" };
+
+	for (size_t i = 0; i < ARRAY_LEN(frames); i++)
+		if (str_starts(text, frames[i]))
+			return true;
+	return false;
+}
+
+/* What mmdebstrap says of its steps begins "I: ". */
+static void hear_line(const char *text, void *data)
+{
+	struct heard *h = data;
+
+	h->full |= strstr(text, "No space left on device") != NULL;
+	if (str_starts(text, "I: ")) {
 		event_detail(text + 3);
-	else if (str_starts(text, "bake: "))
+	} else if (str_starts(text, "bake: ")) {
 		event_detail(text);
+		(void)snprintf(h->command, sizeof(h->command), "%s", text + 6);
+		h->count = 0;
+	} else if (*text && !is_frame(text)) {
+		(void)snprintf(h->lines[h->count++ % ARRAY_LEN(h->lines)], HEARD_BYTES, "%s", text);
+	}
+}
+
+/* The command that failed and the last that was heard of it, instead of all that mmdebstrap says. */
+static int tell_failure(const struct heard *h, struct error *err)
+{
+	size_t first = h->count > ARRAY_LEN(h->lines) ? h->count - ARRAY_LEN(h->lines) : 0;
+	_cleanup_str_ struct str s = STR_INIT;
+
+	if (h->full)
+		return error_set(err, ERROR_NO_SPACE,
+			"there is no room for the tree of the image: No space left on device");
+	if (err->kind == ERROR_TIMEOUT || err->kind == ERROR_INTERRUPTED || !h->count)
+		return *h->command ? error_wrap(err, "'%s'", h->command) : -1;
+	for (size_t i = first; i < h->count; i++)
+		str_printf(&s, "%s%s", i > first ? "; " : "", h->lines[i % ARRAY_LEN(h->lines)]);
+	if (*h->command)
+		return error_set(err, err->kind, "'%s' failed: %s", h->command, str_get(&s));
+	return error_set(err, err->kind, "mmdebstrap failed: %s", str_get(&s));
 }
 
 /* Ours, with NAME=value put in place of what it had; owned holds the new texts. */
@@ -111,11 +157,14 @@ static int run_mmdebstrap(const struct mint *m, const struct bootstrap *b,
 	const struct argument_vec *argv, struct error *err)
 {
 	_cleanup_(environment_done) struct environment environment = { VEC_INIT, VEC_INIT };
+	struct heard heard = { 0 };
 	struct run run = {
 		.argv = argv->items,
 		.timeout_ms = BOOTSTRAP_TIMEOUT_MS,
-		.line = tell_line,
+		.line = hear_line,
+		.data = &heard,
 	};
+
 	if (make_environment(m, b, &environment, err) < 0)
 		return -1;
 	run.env = environment.vec.items;
@@ -123,9 +172,7 @@ static int run_mmdebstrap(const struct mint *m, const struct bootstrap *b,
 		return 0;
 	if (err->kind == ERROR_NOT_FOUND)
 		return error_hint(err, "; install the package mmdebstrap");
-	if (strstr(err->text, "No space left on device"))
-		err->kind = ERROR_NO_SPACE;
-	return -1;
+	return tell_failure(&heard, err);
 }
 
 static char *joined(const struct text_vec *packages, struct error *err)

@@ -405,5 +405,5 @@ int mint_golden(struct mint *m, struct error *err)
 	ret = steps_run("mint", steps, ARRAY_LEN(steps), &g, &event_steps, err);
 	seed_done(&g.seed);
 	cache_work_done(&m->work);
-	return ret < 0 ? error_wrap(err, "cannot mint '%s'", m->template->name) : 0;
+	return ret;
 }

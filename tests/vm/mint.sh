@@ -67,7 +67,7 @@ rm "$scratch/config/box/templates/$name/user-data.yaml"
 template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/codex]]'
 refused "'/usr/local/bin/codex' belongs to another template"
 template <<<"verify: [sh, -c, 'echo no such luck >&2; exit 3']"
-refused 'no such luck'
+refused "'sh -c echo no such luck >&2; exit 3' failed: no such luck"
 
 # ---- a disk that is full in the middle ----
 
@@ -136,12 +136,12 @@ bake: [[cp, /usr/bin/env, /usr/local/bin/fifth], [sh, -c, 'echo $1 >/opt/note']]
 verify: [fifth, --version]"
 	mint --json "$name" >"$scratch/events" 2>/dev/null &
 	wait_until 300 grep -q "\"operation\":\"${1%.*}\",\"name\":\"${1#*.}\"\|\"name\":\"${1#*.}\",\"operation\":\"${1%.*}\"" "$scratch/events"
-	pkill -KILL -f "box-mint.* $name\$" || fail "$1: there was nothing to kill"
+	# shellcheck disable=SC2046 # a list of numbers
+	kill -KILL $(pgrep -f "box-mint.* $name\$") || fail "$1: there was nothing to kill"
 	wait $! && fail "$1: it went on"
 	wait_until 60 no_mint
 }
-moments='mint.payload mint.appliance appliance.launch appliance.user'
-for moment in $moments; do
+for moment in mint.payload appliance.launch appliance.user; do
 	killed_at "$moment"
 	assert_equal current "$(state "$old" | sed s/outdated/current/)"
 done

@@ -9,6 +9,7 @@ set -euo pipefail
 require_root
 require_command jq
 template=$1
+export BOX_CPU=1 BOX_MEMORY=2GiB # emulated: more would cost more than it gives
 name=payload-$template-$$
 make_scratch
 in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" "$@"; }

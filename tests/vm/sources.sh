@@ -49,7 +49,7 @@ image: {file: $scratch/nothing.img}"
 refused 'holds no operating system'
 
 template "$name" <<<"user: dev
-cpu: 2
+cpu: 1
 memory: 1GiB
 disk: 20GiB
 image: {file: $disk, sha256: $digest}

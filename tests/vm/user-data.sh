@@ -10,7 +10,7 @@ require_command jq virsh
 make_scratch
 name=data-$$
 template=data$$
-export BOX_CPU=2 BOX_MEMORY=1GiB
+export BOX_CPU=1 BOX_MEMORY=1GiB
 own_cache
 in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
 volumes() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
