@@ -98,6 +98,9 @@ static int side_begin(struct side *side, const struct mint *m, struct error *err
 		return -1;
 	if (!node_of(m))
 		return 0;
+	if (m->offline)
+		return error_set(err, ERROR_UNREACHABLE,
+			"Node.js must be fetched, and --offline was asked for");
 	side->m = m;
 	if (mkfifo(path, 0600) < 0 || (side->ready = open(path, O_RDWR | O_CLOEXEC)) < 0)
 		return error_errno(err, errno, "cannot make '%s'", path);
