@@ -39,6 +39,7 @@ clean_up() {
 	done
 }
 on_exit clean_up
+in_lab box image prune --force --quiet # what earlier versions left would go below
 before=$(pool)
 
 # ---- refused, with nothing left ----
