@@ -317,7 +317,28 @@ static int make_key(const char *folder, const char *type, struct error *err)
 	return file ? run_program(&run, NULL, err) : -1;
 }
 
-/* An RSA key takes seconds to find and nothing that speaks SSH today needs one. */
+void identity_drop_ssh_keys(const struct identity_context *c, const char *value)
+{
+	_cleanup_free_ char *folder = NULL;
+	struct error ignored = { 0 };
+
+	if (!str_equal(value, "new"))
+		return;
+	folder = identity_path(c, "/etc/ssh", &ignored);
+	if (folder)
+		(void)!remove_keys(folder, &ignored);
+}
+
+/* One that runs all the time, and not for a connection only: it has read its keys already. */
+static bool server_runs(const struct identity_context *c)
+{
+	_cleanup_str_ struct str pid = STR_INIT;
+	struct error ignored = { 0 };
+
+	return c->live && identity_line(c, "/run/sshd.pid", &pid, &ignored) == 0;
+}
+
+/* Of one type: whatever speaks SSH today takes it, and each costs a second in an emulated guest. */
 int identity_ssh_keys(
 	const struct identity_context *c, const char *value, struct str *into, struct error *err)
 {
@@ -336,10 +357,9 @@ int identity_ssh_keys(
 		return str_ok(into, err);
 	}
 	(void)setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
-	if (remove_keys(folder, err) < 0 || make_key(folder, "ed25519", err) < 0 ||
-		make_key(folder, "ecdsa", err) < 0)
+	if (remove_keys(folder, err) < 0 || make_key(folder, "ed25519", err) < 0)
 		return -1;
-	if (c->live)
+	if (server_runs(c))
 		(void)!identity_run(restart, &ignored);
 	return identity_line(c, "/etc/ssh/ssh_host_ed25519_key.pub", into, err);
 }

@@ -23,6 +23,9 @@ identity_item_fn identity_uuid, identity_seed, identity_clock, identity_hostname
 	identity_machine_id, identity_instance_id, identity_ssh_keys, identity_mac,
 	identity_address;
 
+/* Take the SSH host keys away, if value asks for new ones. */
+void identity_drop_ssh_keys(const struct identity_context *c, const char *value);
+
 /* root + path, given. */
 char *identity_path(
 	const struct identity_context *c, const char *path, struct error *err) MUST_CHECK;

@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 
-enum { LEASE_MS = 15000 };
+enum { PATIENCE_MS = 5000, LEASE_MS = 20000 };
 
 /* The first network device, by name, that has hardware behind it. */
 static int first_device(const struct identity_context *c, char ret[IFNAMSIZ], struct error *err)
@@ -142,11 +142,33 @@ static bool wanted(const char *now, const char *value)
 	return *now && (str_equal(value, "any") || str_equal(value, now));
 }
 
+/* Until the address is there or the time has come: true when it is. */
+static bool await_address(const char *device, const char *value, int sock, uint64_t deadline,
+	char now[INET_ADDRSTRLEN])
+{
+	struct error ignored = { 0 };
+	char drop[8192];
+
+	for (;;) {
+		struct pollfd p = { .fd = sock, .events = POLLIN };
+		uint64_t clock = clock_ms();
+
+		if (address_now(device, now, &ignored) < 0)
+			return false;
+		if (wanted(now, value) || clock >= deadline)
+			return wanted(now, value);
+		if (poll(&p, 1, (int)(deadline - clock)) > 0)
+			while (read(sock, drop, sizeof(drop)) > 0)
+				;
+	}
+}
+
+/* systemd-networkd sees by itself that the MAC is another one; asking it costs more than that takes. */
 int identity_address(
 	const struct identity_context *c, const char *value, struct str *into, struct error *err)
 {
-	uint64_t deadline = clock_ms() + LEASE_MS, left;
-	char device[IFNAMSIZ], now[INET_ADDRSTRLEN], drop[8192];
+	uint64_t begin = clock_ms();
+	char device[IFNAMSIZ], now[INET_ADDRSTRLEN] = "";
 	_cleanup_close_ int sock = -1;
 	uint32_t ignored;
 
@@ -155,24 +177,13 @@ int identity_address(
 	if (!c->live)
 		return error_set(err, ERROR_FAILED, "the network is not ours to change");
 	sock = watch_addresses(err);
-	if (sock < 0 || first_device(c, device, err) < 0 || renew(device, err) < 0)
+	if (sock < 0 || first_device(c, device, err) < 0)
 		return -1;
-	for (;;) {
-		struct pollfd p = { .fd = sock, .events = POLLIN };
-
-		if (address_now(device, now, err) < 0)
-			return -1;
-		left = clock_ms();
-		left = left < deadline ? deadline - left : 0;
-		if (wanted(now, value) || !left)
-			break;
-		if (poll(&p, 1, (int)left) > 0)
-			while (read(sock, drop, sizeof(drop)) > 0)
-				;
-	}
-	if (!wanted(now, value))
+	if (!await_address(device, value, sock, begin + PATIENCE_MS, now) && renew(device, err) < 0)
+		return -1;
+	if (!await_address(device, value, sock, clock_ms() + LEASE_MS, now))
 		return error_set(err, ERROR_TIMEOUT, "no lease of address %s after %d s (now: %s)",
-			value, LEASE_MS / 1000, *now ? now : "none");
+			value, (PATIENCE_MS + LEASE_MS) / 1000, *now ? now : "none");
 	str_append(into, now);
 	return str_ok(into, err);
 }

@@ -16,16 +16,19 @@ enum { VALUE_MAX = 2048 };
 static const struct item {
 	const char *name;
 	identity_item_fn *apply;
+	/* Before all items: takes away what the network must not see any more. What fails here fails again
+	 * when the item is applied, and is an error there. */
+	void (*prepare)(const struct identity_context *c, const char *value);
 } items[] = {
-	{ "uuid", identity_uuid },
-	{ "seed", identity_seed },
-	{ "clock", identity_clock },
-	{ "hostname", identity_hostname },
-	{ "machine-id", identity_machine_id },
-	{ "instance-id", identity_instance_id },
-	{ "ssh-host-keys", identity_ssh_keys },
-	{ "mac", identity_mac },
-	{ "address", identity_address },
+	{ "uuid", identity_uuid, NULL },
+	{ "seed", identity_seed, NULL },
+	{ "clock", identity_clock, NULL },
+	{ "hostname", identity_hostname, NULL },
+	{ "machine-id", identity_machine_id, NULL },
+	{ "instance-id", identity_instance_id, NULL },
+	{ "mac", identity_mac, NULL },
+	{ "ssh-host-keys", identity_ssh_keys, identity_drop_ssh_keys },
+	{ "address", identity_address, NULL },
 };
 
 /* A value for each item, NULL where none is asked for. */
@@ -84,6 +87,9 @@ static unsigned apply_all(const struct identity_context *c, const struct wish *w
 {
 	unsigned failed = 0;
 
+	for (size_t i = 0; i < ARRAY_LEN(items); i++)
+		if (w->values[i] && items[i].prepare)
+			items[i].prepare(c, w->values[i]);
 	for (size_t i = 0; i < ARRAY_LEN(items); i++) {
 		_cleanup_str_ struct str now = STR_INIT;
 		struct error err = { 0 };

@@ -16,9 +16,10 @@
  *	hostname        kernel, /etc/hostname, /etc/hosts
  *	machine-id      new, or 32 hex digits
  *	instance-id     renames cloud-init's instance, so that once-per-instance work is not done again
- *	ssh-host-keys   new
  *	mac             aa:bb:cc:dd:ee:ff for the first network device
- *	address         renew the lease and wait until this address (or "any") is there
+ *	ssh-host-keys   new; the old ones are removed before anything else, so that they never meet the new MAC,
+ *	                and made while the guest gets its lease
+ *	address         wait until this address (or "any") is there; renew the lease if it does not come by itself
  *
  * The answer has each item's value as it is afterwards, read back, or its error.
  */

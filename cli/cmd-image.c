@@ -58,8 +58,10 @@ static const struct action {
 	{ "verify", "[IMAGE...]", 0, ARGS_ANY, image_verify },
 	{ "prune", "", 0, 0, image_prune },
 	{ "rm", "IMAGE...", 1, ARGS_ANY, image_rm },
+	{ "warm", "TEMPLATE...", 1, ARGS_ANY, image_warm },
 };
-const char *const cmd_image_actions[] = { "mint", "list", "info", "verify", "prune", "rm", NULL };
+const char *const cmd_image_actions[] = { "mint", "list", "info", "verify", "prune", "rm", "warm",
+	NULL };
 
 void image_work_done(struct image_work *work)
 {

@@ -101,7 +101,10 @@ static void show_snapshots(struct str *out, const struct box *box, const struct 
 		str_printf(out, "  %-20s %s  %s%s%s\n", s->label,
 			meta_time_format(s->created, when),
 			format_size(more->bytes, size, sizeof(size)),
-			s->quiesced ? "" : "  not quiesced", more->present ? "" : "  LOST");
+			*s->memory    ? "  live"
+			: s->quiesced ? ""
+				      : "  not quiesced",
+			more->present ? "" : "  LOST");
 		str_printf(out, "    --from %s/%s\n", box->name, s->label);
 	}
 }
@@ -225,6 +228,7 @@ static json_t *json_snapshots(const struct box *box, const struct box_info *info
 		if (json_set_text(o, "label", s->label, err) < 0 ||
 			json_set_text(o, "created", meta_time_format(s->created, when), err) < 0 ||
 			json_set_bool(o, "quiesced", s->quiesced, err) < 0 ||
+			json_set_bool(o, "live", *s->memory, err) < 0 ||
 			json_set_bool(o, "present", info->snapshots.items[i].present, err) < 0 ||
 			json_set_u64(o, "own_bytes", info->snapshots.items[i].bytes, err) < 0 ||
 			json_add_new(list, TAKE(o), err) < 0)

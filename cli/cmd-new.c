@@ -13,6 +13,7 @@
 
 struct new_options {
 	const char *name, *template, *from, *cpu, *memory, *disk, *user_data;
+	bool cold;
 };
 
 static const struct option_row rows[] = {
@@ -67,6 +68,12 @@ static const struct option_row rows[] = {
 		.kind = OPTION_TEXT,
 		.complete = WORD_FILE,
 		.offset = offsetof(struct new_options, user_data),
+	},
+	{
+		.name = "cold",
+		.help = "boot it, though there is a warm image to start from",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct new_options, cold),
 	},
 };
 const struct option_table cmd_new_options = OPTION_TABLE(struct new_options, rows);
@@ -164,7 +171,7 @@ int cmd_new(struct session *s, const struct call *call, struct error *err)
 	making.request.name = name;
 	making.request.flags = (struct resources_wish){ options->cpu, options->memory,
 		options->disk };
-	ret = making_run(s, &making.request, &report, err);
+	ret = making_run(s, &making, options->cold, &report, err);
 	if (options->from && source->running && !source->quiesced)
 		session_warn(s,
 			"'%s' was running and its file systems were not at rest (%s): the clone is as after a "

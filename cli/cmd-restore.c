@@ -18,6 +18,10 @@ int cmd_restore(struct session *s, const struct call *call, struct error *err)
 		session_show_console(s, &tail);
 		return -1;
 	}
+	if (report.cold.kind)
+		session_warn(s, "its memory is not restored, only its disk: %s", report.cold.text);
 	return output_line(err, "%s: restored to %s%s", s->box.name, label,
-		report.running ? ", running again" : "");
+		report.live      ? ", where it was"
+		: report.running ? ", running again"
+				 : "");
 }

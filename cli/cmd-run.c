@@ -24,7 +24,7 @@
 struct run_options {
 	const char *template, *from, *name, *name_file;
 	uint64_t timeout_ms;
-	bool keep, tty;
+	bool keep, tty, cold;
 };
 
 static const struct option_row rows[] = {
@@ -77,6 +77,12 @@ static const struct option_row rows[] = {
 		.help = "give the command a terminal, even when our streams are none",
 		.kind = OPTION_FLAG,
 		.offset = offsetof(struct run_options, tty),
+	},
+	{
+		.name = "cold",
+		.help = "boot the box, though there is a warm image to start from",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct run_options, cold),
 	},
 };
 const struct option_table cmd_run_options = OPTION_TABLE(struct run_options, rows);
@@ -145,7 +151,7 @@ int cmd_run(struct session *s, const struct call *call, struct error *err)
 		return -1;
 	making.request.name = options->name;
 	making.request.ephemeral = !options->keep;
-	if (making_run(s, &making.request, &report, err) < 0)
+	if (making_run(s, &making, options->cold, &report, err) < 0)
 		return -1;
 	/* A source is not held for as long as the command runs. */
 	clone_done(&making.clone);

@@ -5,11 +5,12 @@
 #include "base/parse.h"
 #include "cli/box-text.h"
 #include "cli/output.h"
+#include "config.h"
 #include "vmm/chain.h"
 #include "vmm/info.h"
 
 struct snapshot_options {
-	bool list;
+	bool list, live;
 	const char *remove;
 };
 
@@ -19,6 +20,12 @@ static const struct option_row rows[] = {
 		.help = "list the box's snapshots instead of taking one",
 		.kind = OPTION_FLAG,
 		.offset = offsetof(struct snapshot_options, list),
+	},
+	{
+		.name = "live",
+		.help = "with the memory: restoring it, or cloning it, goes on where the box was",
+		.kind = OPTION_FLAG,
+		.offset = offsetof(struct snapshot_options, live),
 	},
 	{
 		.name = "remove",
@@ -35,7 +42,7 @@ const struct option_table cmd_snapshot_options = OPTION_TABLE(struct snapshot_op
 
 static int list_table(const struct box *box, const struct box_info *info, struct error *err)
 {
-	static const char *const headings[] = { "LABEL", "CREATED", "SIZE", "QUIESCED" };
+	static const char *const headings[] = { "LABEL", "CREATED", "SIZE", "QUIESCED", "MEMORY" };
 	_cleanup_(table_done) struct table table = TABLE_INIT(headings);
 	char when[META_TIME_MAX], size[32];
 
@@ -48,6 +55,7 @@ static int list_table(const struct box *box, const struct box_info *info, struct
 		table_cell(&table,
 			more->present ? format_size(more->bytes, size, sizeof(size)) : "LOST");
 		table_cell(&table, s->quiesced ? "yes" : "no");
+		table_cell(&table, *s->memory ? "yes" : "no");
 	}
 	return output_table(&table, err);
 }
@@ -67,6 +75,7 @@ static int list_json(const struct box *box, const struct box_info *info, struct 
 			json_set_text(o, "created", meta_time_format(s->created, when), err) < 0 ||
 			json_set_u64(o, "own_bytes", more->bytes, err) < 0 ||
 			json_set_bool(o, "quiesced", s->quiesced, err) < 0 ||
+			json_set_bool(o, "live", *s->memory, err) < 0 ||
 			json_set_bool(o, "present", more->present, err) < 0)
 			return -1;
 	}
@@ -111,20 +120,36 @@ static int remove_snapshot(struct session *s, const char *label, struct error *e
 	return output_line(err, "%s/%s: removed", s->box.name, label);
 }
 
-/* The label alone on stdout: scripts take it from there. */
-static int take_snapshot(struct session *s, const char *label, struct error *err)
+static void tell_state(struct session *s, const struct chain_report *report)
 {
+	const char *name = s->box.name;
+
+	if (report->live)
+		session_note(s, "'%s' goes on; the snapshot has its memory", name);
+	else if (report->cold.kind)
+		session_warn(s,
+			"the memory of '%s' cannot be kept, the snapshot is of its disk, as after a power cut: %s",
+			name, report->cold.text);
+	else if (report->running && report->quiesced)
+		session_note(s, "'%s' was running; its file systems were at rest", name);
+	else if (report->running)
+		session_warn(s,
+			"'%s' was running and its file systems were not at rest (%s): the snapshot is as after a power cut",
+			name, report->why);
+}
+
+/* The label alone on stdout: scripts take it from there. */
+static int take_snapshot(struct session *s, const char *label, bool live, struct error *err)
+{
+	const struct chain_wish wish = {
+		.label = label, .live = live ? BOX_VERSION : NULL, .observer = &s->observer
+	};
 	struct chain_report report = { 0 };
 
 	if (session_change(s, err) < 0 ||
-		chain_snapshot(s->conn, s->box.name, label, &s->observer, &report, err) < 0)
+		chain_snapshot(s->conn, s->box.name, &wish, &report, err) < 0)
 		return -1;
-	if (report.running && report.quiesced)
-		session_note(s, "'%s' was running; its file systems were at rest", s->box.name);
-	else if (report.running)
-		session_warn(s,
-			"'%s' was running and its file systems were not at rest (%s): the snapshot is as after a power cut",
-			s->box.name, report.why);
+	tell_state(s, &report);
 	tell_rest(s, &report);
 	return output_line(err, "%s", report.label);
 }
@@ -137,11 +162,13 @@ int cmd_snapshot(struct session *s, const struct call *call, struct error *err)
 	if (!!label + options->list + !!options->remove > 1)
 		return error_set(err, ERROR_USAGE,
 			"a LABEL, --list and --remove exclude each other: box snapshot BOX [LABEL]");
+	if (options->live && (options->list || options->remove))
+		return error_set(err, ERROR_USAGE, "--live is for taking a snapshot");
 	if (options->list)
 		return list_snapshots(s, err);
 	if (options->remove)
 		return remove_snapshot(s, options->remove, err);
 	if (label && parse_label(label, err) < 0)
 		return -1;
-	return take_snapshot(s, label, err);
+	return take_snapshot(s, label, options->live, err);
 }

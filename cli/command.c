@@ -260,7 +260,7 @@ const struct command commands[] = {
 	{
 		.name = "image",
 		.group = group_images,
-		.args = "mint|list|info|verify|prune|rm [ARG...]",
+		.args = "mint|list|info|verify|prune|rm|warm [ARG...]",
 		.summary = "make, list, check and remove golden images",
 		.min_args = 1,
 		.max_args = ARGS_ANY,

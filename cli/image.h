@@ -53,6 +53,7 @@ int image_info(struct image_work *work, struct error *err) MUST_CHECK;
 int image_verify(struct image_work *work, struct error *err) MUST_CHECK;
 int image_prune(struct image_work *work, struct error *err) MUST_CHECK;
 int image_rm(struct image_work *work, struct error *err) MUST_CHECK;
+int image_warm(struct image_work *work, struct error *err) MUST_CHECK;
 int image_mint(struct image_work *work, struct error *err) MUST_CHECK;
 
 #endif

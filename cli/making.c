@@ -2,7 +2,10 @@
 #include "cli/making.h"
 
 #include "cli/box-text.h"
+#include "config.h"
+#include "vmm/live.h"
 #include "vmm/pool.h"
+#include "vmm/warm-make.h"
 
 void making_done(struct making *making)
 {
@@ -68,18 +71,106 @@ int making_open(struct session *s, const char *template, const char *from, struc
 	return 0;
 }
 
-int making_run(struct session *s, const struct new_request *request, struct new_report *report,
+/* ---- warm ---- */
+
+static struct warm_fit fit_of(const struct new_request *request, const struct new_plan *plan)
+{
+	return (struct warm_fit){
+		.image = request->image,
+		.cpus = plan->resources.cpus,
+		.memory = plan->resources.memory,
+		.tcg = plan->tcg,
+	};
+}
+
+int making_warm(struct session *s, const struct making *making, struct warm *ret, bool *ret_made,
 	struct error *err)
 {
+	_cleanup_str_ struct str console = STR_INIT;
+	struct new_request plain = making->request;
+	struct warm_request request = {
+		.watch = plain.watch, .console = &console, .tool = BOX_VERSION
+	};
 	struct new_plan plan;
 
-	if (new_plan(s->conn, request, &plan, err) < 0)
+	/* what a box gets for which nothing is asked */
+	plain.name = NULL;
+	plain.flags = (struct resources_wish){ 0 };
+	if (new_plan(s->conn, &plain, &plan, err) < 0)
+		return -1;
+	request.fit = fit_of(&plain, &plan);
+	request.disk = plan.resources.disk;
+	if (warm_make(s->conn, &request, ret, ret_made, err) == 0)
+		return 0;
+	session_show_console(s, &console);
+	return -1;
+}
+
+/* The warm image of the template, or the memory of the snapshot: 1, 0 there is none, -1. */
+static int find_warm(struct session *s, const struct making *making, const struct new_plan *plan,
+	struct warm *ret, struct error *err)
+{
+	const struct new_request *request = &making->request;
+	const struct warm_fit fit = fit_of(request, plan);
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+
+	if (request->clone)
+		return live_open(&request->clone->hold, request->clone->label, ret, err);
+	if (request->seed)
+		return 0;
+	pool = pool_open(s->conn, err);
+	return pool ? warm_find(s->conn, pool, &fit, ret, err) : -1;
+}
+
+/* A memory image has the sizes that it has; only a disk can grow. */
+static bool sizes_fit(struct session *s, const struct new_plan *plan, const struct warm *warm)
+{
+	const struct resources *r = &plan->resources;
+	const char *other = NULL;
+
+	if (r->cpus != warm->record.cpus)
+		other = "another number of CPUs";
+	else if (r->memory != warm->record.memory)
+		other = "another size of memory";
+	else if (r->disk < warm->record.disk)
+		other = "a smaller disk";
+	if (other)
+		session_note(s, "with %s than its memory image's the box is booted", other);
+	return !other;
+}
+
+/* True when the box can start from *ret. What is wrong with a memory image never stops a box. */
+static bool want_warm(struct session *s, const struct making *making, const struct new_plan *plan,
+	struct warm *ret)
+{
+	struct error why = { 0 };
+	int found = find_warm(s, making, plan, ret, &why);
+
+	if (found < 0)
+		session_warn(
+			s, "its memory image cannot be used, so the box is booted: %s", why.text);
+	return found > 0 && sizes_fit(s, plan, ret);
+}
+
+int making_run(struct session *s, const struct making *making, bool cold, struct new_report *report,
+	struct error *err)
+{
+	struct new_request request = making->request;
+	_cleanup_warm_ struct warm warm = { 0 };
+	struct new_plan plan;
+	int ret;
+
+	if (new_plan(s->conn, &request, &plan, err) < 0)
 		return -1;
 	if (plan.tcg)
 		session_warn(s, "BOX_ACCEL=tcg: the box is emulated; that is NO security boundary");
-	if (new_box(s->conn, request, &plan, report, err) < 0) {
+	if (!cold && want_warm(s, making, &plan, &warm))
+		request.warm = &warm;
+	ret = new_box(s->conn, &request, &plan, report, err);
+	if (report->cold.kind && report->cold.kind != ERROR_INTERRUPTED)
+		session_warn(s, "it could not start from its memory image, and was booted: %s",
+			report->cold.text);
+	if (ret < 0)
 		session_show_console(s, &report->console);
-		return -1;
-	}
-	return 0;
+	return ret;
 }

@@ -11,6 +11,7 @@
 #include "vmm/clone.h"
 #include "vmm/golden.h"
 #include "vmm/new.h"
+#include "vmm/warm.h"
 
 #define MAKING_DEFAULT_TEMPLATE "blank"
 
@@ -33,8 +34,19 @@ void making_done(struct making *making); /* safe on a zeroed one */
 int making_open(struct session *s, const char *template, const char *from, struct making *ret,
 	struct error *err) MUST_CHECK;
 
-/* new_plan and new_box, with the warning about emulation; the console's tail is shown on failure. */
-int making_run(struct session *s, const struct new_request *request, struct new_report *report,
+/*
+ * new_plan and new_box, with the warning about emulation; the console's tail is shown on failure. A mint
+ * without a seed of its own starts from the warm image of its template if one fits, unless cold; if that goes
+ * wrong it is booted, and a warning says so.
+ */
+int making_run(struct session *s, const struct making *making, bool cold, struct new_report *report,
+	struct error *err) MUST_CHECK;
+
+/*
+ * Make the warm image that boxes of making's template start from when nothing else is asked for than the
+ * template says, unless it is there. *ret_made says which. ret is zeroed.
+ */
+int making_warm(struct session *s, const struct making *making, struct warm *ret, bool *ret_made,
 	struct error *err) MUST_CHECK;
 
 #endif

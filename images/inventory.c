@@ -3,7 +3,7 @@
  * Theory: removal works on a set of marks, one a volume. First everything is marked that is an image's and
  * is not needed from outside; then marks are taken back until nothing changes: a marked volume that an
  * unmarked one stands on, or that an image which stays speaks of, is not removable. What is left is
- * listed by rank: manifests, golden layers, seeds, bases.
+ * listed by rank: warm images, manifests, golden layers, seeds, bases.
  */
 #include "images/inventory.h"
 
@@ -18,6 +18,15 @@ static bool ends_with(const char *text, const char *end)
 	return len > tail && str_equal(text + len - tail, end);
 }
 
+static enum image_part warm_part(const char *name)
+{
+	if (ends_with(name, ".qcow2"))
+		return PART_WARM_LAYER;
+	if (ends_with(name, ".mem"))
+		return PART_WARM_MEMORY;
+	return ends_with(name, ".json") ? PART_WARM_RECORD : PART_OTHER;
+}
+
 enum image_part image_part(const char *name)
 {
 	bool base = str_starts(name, "base-"), golden = str_starts(name, "golden-");
@@ -26,6 +35,8 @@ enum image_part image_part(const char *name)
 		return PART_MANIFEST;
 	if ((base || golden) && ends_with(name, ".qcow2"))
 		return base ? PART_BASE : PART_GOLDEN;
+	if (str_starts(name, "warm-"))
+		return warm_part(name);
 	/* "seed-box-<uuid>.iso" is a box's own */
 	if (str_starts(name, "seed-") && !str_starts(name, "seed-box-") && ends_with(name, ".iso"))
 		return PART_SEED;
@@ -76,13 +87,44 @@ const struct manifest *inventory_image(
 	return best;
 }
 
+static bool stands_on(const struct inventory_volume *v, const char *name)
+{
+	return v->backing && str_equal(v->backing, name);
+}
+
 size_t inventory_users(const struct inventory *in, const char *volume)
 {
 	size_t users = 0;
 
-	for (size_t i = 0; i < in->volume_count; i++)
-		users += in->volumes[i].backing && str_equal(in->volumes[i].backing, volume);
+	for (size_t i = 0; i < in->volume_count; i++) {
+		const struct inventory_volume *v = &in->volumes[i];
+
+		if (!stands_on(v, volume))
+			continue;
+		if (image_part(v->name) == PART_WARM_LAYER)
+			users += inventory_users(in, v->name) + v->in_use;
+		else
+			users++;
+	}
 	return users;
+}
+
+/* The names of a warm image's volumes differ in their ends alone. */
+static bool same_warm(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ".");
+
+	return image_part(a) >= PART_WARM_LAYER && image_part(b) >= PART_WARM_LAYER &&
+	       len == strcspn(b, ".") && strncmp(a, b, len) == 0;
+}
+
+static const struct inventory_volume *find_warm(
+	const struct inventory *in, const char *name, enum image_part part)
+{
+	for (size_t i = 0; i < in->volume_count; i++)
+		if (image_part(in->volumes[i].name) == part && same_warm(in->volumes[i].name, name))
+			return &in->volumes[i];
+	return NULL;
 }
 
 /* ---- removal ---- */
@@ -120,6 +162,22 @@ static bool keep_parts(const struct inventory *in, bool *marks, const struct man
 	return changed;
 }
 
+/* A whole warm image stays with the golden image that it is of, and all of it when one part stays. */
+static bool keep_warm(const struct inventory *in, bool *marks, const struct inventory_volume *kept)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < in->volume_count; i++) {
+		const struct inventory_volume *v = &in->volumes[i];
+
+		if (same_warm(v->name, kept->name) ||
+			(image_part(v->name) == PART_WARM_LAYER && stands_on(v, kept->name) &&
+				find_warm(in, v->name, PART_WARM_RECORD)))
+			changed |= unmark(in, marks, v->name);
+	}
+	return changed;
+}
+
 static void settle(const struct inventory *in, bool *marks)
 {
 	bool changed = true;
@@ -133,6 +191,7 @@ static void settle(const struct inventory *in, bool *marks)
 				continue;
 			if (in->volumes[i].backing)
 				changed |= unmark(in, marks, in->volumes[i].backing);
+			changed |= keep_warm(in, marks, &in->volumes[i]);
 			if (m)
 				changed |= keep_parts(in, marks, m);
 		}
@@ -142,7 +201,8 @@ static void settle(const struct inventory *in, bool *marks)
 static int list_marked(const struct inventory *in, const bool *marks, struct inventory_plan *ret,
 	struct error *err)
 {
-	static const enum image_part order[] = { PART_MANIFEST, PART_GOLDEN, PART_SEED, PART_BASE };
+	static const enum image_part order[] = { PART_WARM_RECORD, PART_WARM_MEMORY,
+		PART_WARM_LAYER, PART_MANIFEST, PART_GOLDEN, PART_SEED, PART_BASE };
 	struct inventory_plan plan = VEC_INIT;
 
 	for (size_t k = 0; k < ARRAY_LEN(order); k++)
@@ -168,6 +228,10 @@ static bool is_leftover(const struct inventory *in, const char *name)
 
 	if (part == PART_MANIFEST)
 		return false;
+	/* the record of one whose layer is gone is of no use */
+	if (part >= PART_WARM_LAYER)
+		return !find_warm(in, name, PART_WARM_RECORD) ||
+		       !find_warm(in, name, PART_WARM_LAYER);
 	for (size_t i = 0; part == PART_SEED && i < in->manifest_count; i++)
 		if (str_equal(in->manifests[i].seed, name))
 			return false;
@@ -228,6 +292,14 @@ int inventory_remove(const struct inventory *in, const char *golden, struct inve
 
 		if (i < in->volume_count && !in->volumes[i].in_use)
 			marks[i] = true;
+	}
+	for (size_t i = 0; i < in->volume_count; i++) {
+		const struct inventory_volume *v = &in->volumes[i];
+
+		for (size_t k = 0; k < in->volume_count; k++)
+			if (image_part(v->name) == PART_WARM_LAYER && stands_on(v, golden) &&
+				same_warm(in->volumes[k].name, v->name))
+				marks[k] = true;
 	}
 	recipe_manifest_name(parts[3] ? parts[3] : "", name);
 	if (index_of(in, name) < in->volume_count)

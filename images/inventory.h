@@ -7,6 +7,8 @@
  * 2. A volume is needed by every volume that has it as its backing, by every domain that has it as a
  *    disk, and a base and a seed by every image that is kept.
  * 3. What is named like an image's and belongs to no image is a leftover of an upload that did not end.
+ * 4. A warm image (images/warm-record.h) is the golden image's that its layer stands on: it goes when that goes,
+ *    and stays as long as it stays. Without its record it is a leftover of a warming that did not end.
  */
 #ifndef IMAGES_INVENTORY_H
 #define IMAGES_INVENTORY_H
@@ -33,7 +35,17 @@ struct inventory {
 };
 
 /* What sort of volume a name stands for. */
-enum image_part { PART_OTHER, PART_BASE, PART_GOLDEN, PART_SEED, PART_MANIFEST };
+enum image_part {
+	PART_OTHER,
+	PART_BASE,
+	PART_GOLDEN,
+	PART_SEED,
+	PART_MANIFEST,
+	/* of a warm image; not uploaded */
+	PART_WARM_LAYER,
+	PART_WARM_MEMORY,
+	PART_WARM_RECORD,
+};
 enum image_part image_part(const char *name);
 
 /* The volume of that name; NULL when there is none. */
@@ -46,12 +58,16 @@ const struct inventory_volume *inventory_find(const struct inventory *in, const 
 const struct manifest *inventory_image(
 	const struct inventory *in, const char *template, const char *recipe);
 
-/* How many volumes stand on this one, directly. For a golden image: boxes and clones of its own layer. */
+/*
+ * How many volumes stand on this one, directly or on a warm image of it. For a golden image: boxes and clones
+ * of its own layer.
+ */
 size_t inventory_users(const struct inventory *in, const char *volume);
 
 /*
  * What can go: volumes of images that nothing needs, in an order in which each step leaves only whole
- * images (a manifest before what it speaks of, what stands before what it stands on). keep lists golden
+ * images (a manifest before what it speaks of, a warm image before its golden one, what stands before what it
+ * stands on). keep lists golden
  * volumes that stay anyway, such as the one of each template's present recipe. Leftovers are in it too,
  * unless young (may be NULL) says that an upload may still be going on.
  */

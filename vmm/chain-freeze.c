@@ -32,8 +32,9 @@ static int leave_others(struct xml_writer *w, struct xml *domain, struct error *
 	return 0;
 }
 
-/* A disk-only snapshot of vda into a volume that exists. libvirt's own record of it is not wanted. */
-static char *snapshot_xml(struct box *box, const char *path, struct error *err)
+/* A snapshot of vda into a volume that exists, and of memory (NULL: not). libvirt's own record of it is not
+ * wanted. */
+static char *snapshot_xml(struct box *box, const char *path, const char *memory, struct error *err)
 {
 	_cleanup_(xml_writer_free_p) struct xml_writer *w = xml_writer_new(err);
 	_cleanup_(xml_free_p) struct xml *domain = NULL;
@@ -47,7 +48,10 @@ static char *snapshot_xml(struct box *box, const char *path, struct error *err)
 	if (!w || !domain)
 		return NULL;
 	xml_open(w, "domainsnapshot", NULL);
-	xml_empty(w, "memory", "snapshot", "no", NULL);
+	if (memory)
+		xml_empty(w, "memory", "snapshot", "external", "file", memory, NULL);
+	else
+		xml_empty(w, "memory", "snapshot", "no", NULL);
 	xml_open(w, "disks", NULL);
 	if (leave_others(w, domain, err) < 0)
 		return NULL;
@@ -57,16 +61,19 @@ static char *snapshot_xml(struct box *box, const char *path, struct error *err)
 	return xml_finish(w, err);
 }
 
-static int move_disk(struct box *box, const char *path, struct error *err)
+static int move_disk(struct box *box, const char *path, const char *memory, struct error *err)
 {
-	_cleanup_free_ char *xml = snapshot_xml(box, path, err);
+	_cleanup_free_ char *xml = snapshot_xml(box, path, memory, err);
+	unsigned flags = memory ? VIR_DOMAIN_SNAPSHOT_CREATE_LIVE
+				: VIR_DOMAIN_SNAPSHOT_CREATE_DISK_ONLY |
+					  VIR_DOMAIN_SNAPSHOT_CREATE_ATOMIC;
 	virDomainSnapshotPtr snapshot;
 
 	if (!xml)
 		return -1;
 	snapshot = virDomainSnapshotCreateXML(box->dom, xml,
-		VIR_DOMAIN_SNAPSHOT_CREATE_DISK_ONLY | VIR_DOMAIN_SNAPSHOT_CREATE_NO_METADATA |
-			VIR_DOMAIN_SNAPSHOT_CREATE_REUSE_EXT | VIR_DOMAIN_SNAPSHOT_CREATE_ATOMIC);
+		flags | VIR_DOMAIN_SNAPSHOT_CREATE_NO_METADATA |
+			VIR_DOMAIN_SNAPSHOT_CREATE_REUSE_EXT);
 	if (!snapshot)
 		return error_virt(
 			err, "cannot move the running box '%s' to a new layer", box->name);
@@ -109,14 +116,15 @@ static struct guest *freeze(struct box *box, struct chain_freeze *ret)
 	return TAKE(g);
 }
 
-int chain_pivot(struct box *box, const char *path, struct chain_freeze *ret, struct error *err)
+int chain_pivot(struct box *box, const char *path, const char *memory, struct chain_freeze *ret,
+	struct error *err)
 {
 	struct chain_freeze freezing = { 0 };
-	_cleanup_(guest_close_p) struct guest *g = freeze(box, &freezing);
+	_cleanup_(guest_close_p) struct guest *g = memory ? NULL : freeze(box, &freezing);
 	struct guest_wait wait = { .timeout_ms = FREEZE_MS };
 	struct error thaw = { 0 };
 
-	if (move_disk(box, path, err) < 0)
+	if (move_disk(box, path, memory, err) < 0)
 		return -1;
 	if (g) {
 		freezing.quiesced = guest_thaw(g, &wait, &thaw) == 0;

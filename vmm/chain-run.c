@@ -11,6 +11,7 @@
 #include "vmm/chain-freeze.h"
 #include "vmm/chain-job.h"
 #include "vmm/domain-edit.h"
+#include "vmm/live.h"
 #include "vmm/power.h"
 
 const char *const chain_operations[] = {
@@ -88,6 +89,7 @@ static int labelled_meta(struct chain_run *run, struct box_meta *ret, struct err
 			run->hold->box.name, META_SNAPSHOTS_MAX);
 	layer_copy_name(snapshot.label, sizeof(snapshot.label), a->label);
 	layer_copy_name(snapshot.layer, sizeof(snapshot.layer), a->backing);
+	layer_copy_name(snapshot.memory, sizeof(snapshot.memory), run->memory);
 	return meta_snapshots_push(&ret->snapshots, snapshot, err);
 }
 
@@ -140,6 +142,9 @@ static int run_forget(struct chain_run *run, struct error *err)
 	s = meta_snapshot_find(&meta, label);
 	if (!s)
 		return 0;
+	/* before the label that names it */
+	if (*s->memory && live_delete(run->hold, s->memory, err) < 0)
+		return -1;
 	memmove(s, s + 1,
 		(size_t)(meta.snapshots.items + meta.snapshots.len - (s + 1)) * sizeof(*s));
 	meta.snapshots.len--;
@@ -230,12 +235,36 @@ static int undo_switch(struct chain_run *run, struct error *err)
 	return box_reload(&run->hold->box, err);
 }
 
+/* With its memory. That which cannot be recorded is not kept: the snapshot is of the disk alone then. */
+static int pivot_live(struct chain_run *run, const char *path, struct error *err)
+{
+	struct box_hold *hold = run->hold;
+	char memory[META_VOLUME_MAX];
+	_cleanup_free_ char *into = NULL;
+	struct chain_freeze freeze = { 0 };
+	struct error ignored = { 0 };
+
+	if (live_prepare(hold, memory, err) < 0)
+		return -1;
+	into = pool_path(hold->pool, memory, err);
+	if (!into || chain_pivot(&hold->box, path, into, &freeze, err) < 0) {
+		(void)!live_delete(hold, memory, &ignored);
+		return -1;
+	}
+	if (live_record(hold, memory, now(run)->backing, run->live, &run->cold) < 0)
+		return 0;
+	layer_copy_name(run->memory, sizeof(run->memory), memory);
+	return 0;
+}
+
 static int run_pivot(struct chain_run *run, struct error *err)
 {
 	_cleanup_free_ char *path = pool_path(run->hold->pool, now(run)->volume, err);
 	struct chain_freeze freeze = { 0 };
 
-	if (!path || chain_pivot(&run->hold->box, path, &freeze, err) < 0)
+	if (path && run->live)
+		return pivot_live(run, path, err);
+	if (!path || chain_pivot(&run->hold->box, path, NULL, &freeze, err) < 0)
 		return -1;
 	run->quiesced = freeze.quiesced;
 	(void)snprintf(run->why, sizeof(run->why), "%s", freeze.why);
@@ -244,6 +273,27 @@ static int run_pivot(struct chain_run *run, struct error *err)
 
 /* ---- power ---- */
 
+int chain_wake(struct chain_run *run, struct error *err)
+{
+	struct wake wake = *run->wake;
+	_cleanup_free_ char *disk = NULL;
+	struct box_hardware hw = { 0 };
+	const char *top;
+
+	wake.box = &run->hold->box;
+	run->woken = wake_box(&wake, &run->cold) == 0;
+	if (run->woken)
+		return 0;
+	if (run->cold.kind == ERROR_INTERRUPTED) {
+		*err = run->cold;
+		return -1;
+	}
+	if (power_off(wake.box, err) < 0 || box_hardware(wake.box, &hw, err) < 0)
+		return -1;
+	top = strrchr(hw.disk, '/');
+	return wake_undo(&wake, top ? top + 1 : hw.disk, wake.warm->names.layer, 0, err);
+}
+
 static int run_stop(struct chain_run *run, struct error *err)
 {
 	return power_off(&run->hold->box, err);
@@ -251,6 +301,8 @@ static int run_stop(struct chain_run *run, struct error *err)
 
 static int run_start(struct chain_run *run, struct error *err)
 {
+	if (run->wake && (chain_wake(run, err) < 0 || run->woken))
+		return run->woken ? 0 : -1;
 	return power_on(run->hold->conn, &run->hold->box, &run->console, err);
 }
 

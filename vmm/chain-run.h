@@ -10,11 +10,16 @@
 #include "vmm/console.h"
 #include "vmm/hold.h"
 #include "vmm/layer-plan.h"
+#include "vmm/wake.h"
 
 struct chain_run {
 	struct box_hold *hold; /* lent */
 	const struct layer_plan *plan; /* lent */
 	int64_t when; /* what is recorded as a snapshot's time */
+	const char *live; /* in: PIVOT takes the memory too; this program's version. NULL: not */
+	const struct wake *wake; /* in: START is from this memory; NULL: a boot */
+	struct error cold; /* out: it was a boot all the same, and why */
+	bool woken; /* out: the guest runs, and knows who it is */
 	bool quiesced; /* in: for a RECORD without a PIVOT; out: whether the PIVOT was quiesced */
 	char why[256]; /* out: why not */
 	struct console *console; /* out, owned: of a box that was started; may be NULL */
@@ -22,6 +27,7 @@ struct chain_run {
 	/* Private. */
 	size_t at; /* the action that is next */
 	bool stuck; /* an undo has failed: what was done before stays, for recovery */
+	char memory[META_VOLUME_MAX]; /* what a PIVOT has written the memory to; "": none */
 	char *before; /* owned: the definition before a SWITCH */
 };
 
@@ -35,6 +41,12 @@ void chain_run_done(struct chain_run *run);
  */
 int chain_run(struct chain_run *run, const char *operation, const struct steps_observer *observer,
 	struct error *err) MUST_CHECK;
+
+/*
+ * Start the stopped box from run->wake, or leave it stopped and as if that had not been tried: run->woken says
+ * which, run->cold why.
+ */
+int chain_wake(struct chain_run *run, struct error *err) MUST_CHECK;
 
 /* The intent that the box's metadata holds: false if it is none of a plan's (another operation). */
 bool chain_intent(const struct meta_operation *operation, struct layer_intent *ret);

@@ -9,6 +9,7 @@
 #include "vmm/chain-job.h"
 #include "vmm/chain-run.h"
 #include "vmm/layer-read.h"
+#include "vmm/live.h"
 
 void chain_done(struct chain *chain)
 {
@@ -169,24 +170,36 @@ static bool flatten_if_long(const struct chain *before, struct box_hold *hold,
 
 /* ---- the operations ---- */
 
-int chain_snapshot(virConnectPtr conn, const char *name, const char *label,
-	const struct steps_observer *observer, struct chain_report *report, struct error *err)
+static int refuse_live(const struct operation *op, struct error *err)
+{
+	if (op->chain.box->running)
+		return 0;
+	return error_set(err, ERROR_FAILED,
+		"box '%s' does not run, so it has no memory; without --live its disk is snapshotted",
+		op->hold.box.name);
+}
+
+int chain_snapshot(virConnectPtr conn, const char *name, const struct chain_wish *wish,
+	struct chain_report *report, struct error *err)
 {
 	_cleanup_(operation_done) struct operation op = {
-		.name = "snapshot", .observer = observer, .report = report
+		.name = "snapshot", .observer = wish->observer, .report = report
 	};
 	char chosen[LAYER_LABEL_MAX];
+	const char *label = wish->label ? wish->label : chosen;
 
 	op.run.when = (int64_t)time(NULL);
+	op.run.live = wish->live;
 	(void)snprintf(chosen, sizeof(chosen), "manual-%lld", (long long)op.run.when);
-	if (!label)
-		label = chosen;
 	if (parse_label(label, err) < 0 || operation_begin(&op, conn, name, err) < 0 ||
+		(wish->live && refuse_live(&op, err) < 0) ||
 		layer_plan_snapshot(&op.chain.graph, op.chain.box, label, &op.plan, err) < 0 ||
 		operation_run(&op, err) < 0)
 		return -1;
 	(void)snprintf(report->label, sizeof(report->label), "%s", label);
-	(void)flatten_if_long(&op.chain, &op.hold, observer, report);
+	report->live = *op.run.memory;
+	report->cold = op.run.cold;
+	(void)flatten_if_long(&op.chain, &op.hold, wish->observer, report);
 	return 0;
 }
 
@@ -205,6 +218,14 @@ int chain_forget(virConnectPtr conn, const char *name, const char *label,
 	return 0;
 }
 
+/* It was stopped, so the plan does not start it; the snapshot was of a running one. */
+static int wake_stopped(struct operation *op, struct error *err)
+{
+	if (!op->run.wake || op->run.woken || op->report->running)
+		return 0;
+	return chain_wake(&op->run, err);
+}
+
 int chain_restore(virConnectPtr conn, const char *name, const char *label,
 	const struct start_watch *watch, struct str *tail, struct chain_report *report,
 	struct error *err)
@@ -212,13 +233,22 @@ int chain_restore(virConnectPtr conn, const char *name, const char *label,
 	_cleanup_(operation_done) struct operation op = {
 		.name = "restore", .observer = watch->observer, .report = report
 	};
+	_cleanup_warm_ struct warm warm = { 0 };
+	struct wake wake = { .warm = &warm, .as = ADOPT_SAME, .watch = watch };
 
-	if (operation_begin(&op, conn, name, err) < 0 ||
-		layer_plan_restore(&op.chain.graph, op.chain.box, label, &op.plan, err) < 0 ||
-		operation_run(&op, err) < 0)
+	if (operation_begin(&op, conn, name, err) < 0)
+		return -1;
+	wake.pool = op.hold.pool;
+	if (live_open(&op.hold, label, &warm, &report->cold) > 0)
+		op.run.wake = &wake;
+	if (layer_plan_restore(&op.chain.graph, op.chain.box, label, &op.plan, err) < 0 ||
+		operation_run(&op, err) < 0 || wake_stopped(&op, err) < 0)
 		return -1;
 	(void)snprintf(report->label, sizeof(report->label), "%s", label);
-	if (!report->running)
+	report->live = op.run.woken;
+	if (op.run.cold.kind)
+		report->cold = op.run.cold;
+	if (!report->running || report->live)
 		return 0;
 	if (box_wait_usable(&op.hold.box, op.run.console, watch, tail, err) < 0)
 		return error_wrap(err, "box '%s' was restored to '%s' and started", name, label);

@@ -35,15 +35,23 @@ struct chain_report {
 	char note[256]; /* a layer that was kept, and why; "": none */
 	unsigned merged; /* layers by which the chain was shortened afterwards */
 	char not_merged[512]; /* it should have been, and why not; "": nothing */
+	bool live; /* snapshot: with its memory; restore: from its memory */
+	struct error cold; /* it should have been, and why not */
+};
+
+struct chain_wish {
+	const char *label; /* NULL: "manual-<seconds since the epoch>" */
+	const char *
+		live; /* this program's version: take the memory too, of a running box. NULL: not */
+	const struct steps_observer *observer;
 };
 
 /*
- * Take a snapshot. label NULL: "manual-<seconds since the epoch>". ERROR_EXISTS: the label is taken.
+ * Take a snapshot. ERROR_EXISTS: the label is taken; ERROR_FAILED: a live one of a box that does not run.
  * A chain that has become long is shortened afterwards; failing at that does not fail the snapshot.
  */
-int chain_snapshot(virConnectPtr conn, const char *name, const char *label,
-	const struct steps_observer *observer, struct chain_report *report,
-	struct error *err) MUST_CHECK;
+int chain_snapshot(virConnectPtr conn, const char *name, const struct chain_wish *wish,
+	struct chain_report *report, struct error *err) MUST_CHECK;
 
 /* Remove one. ERROR_NOT_FOUND lists those that there are. */
 int chain_forget(virConnectPtr conn, const char *name, const char *label,
@@ -51,7 +59,8 @@ int chain_forget(virConnectPtr conn, const char *name, const char *label,
 	struct error *err) MUST_CHECK;
 
 /*
- * Go back to one. A box that runs is powered off and started again; then this waits until it is usable,
+ * Go back to one. A live one goes on where it was, also when the box was stopped; what is wrong with its memory
+ * is in report->cold. Otherwise a box that runs is powered off and started again; then this waits until it is usable,
  * as box_start does; tail gets the console's last lines when it does not become so.
  */
 int chain_restore(virConnectPtr conn, const char *name, const char *label,

@@ -43,6 +43,7 @@ static int find_layer(struct clone *clone, const char *label, struct error *err)
 	layer_copy_name(clone->layer, sizeof(clone->layer), layer->name);
 	clone->resources.disk = layer->capacity;
 	clone->as_it_is = !label;
+	(void)snprintf(clone->label, sizeof(clone->label), "%.63s", label ? label : "");
 	return 0;
 }
 

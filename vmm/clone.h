@@ -13,6 +13,7 @@
 struct clone {
 	struct box_hold hold; /* owned: the source */
 	char from[160]; /* "web" or "web/logged-in" */
+	char label[64]; /* of the snapshot; "": none */
 	bool as_it_is; /* no snapshot: its disk is frozen by clone_freeze */
 	char layer[META_VOLUME_MAX]; /* what the clone's disk stands on, frozen or about to be */
 	struct new_image image; /* the source's lineage; volume is the golden image's name */

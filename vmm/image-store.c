@@ -82,7 +82,8 @@ static int read_volumes(
 	for (int i = 0; i < store->others.len; i++) {
 		enum image_part part = image_part(virStorageVolGetName(store->others.items[i]));
 
-		if (part != PART_SEED && part != PART_MANIFEST)
+		if (part != PART_SEED && part != PART_MANIFEST && part != PART_WARM_MEMORY &&
+			part != PART_WARM_RECORD)
 			continue;
 		if (add_other(conn, store, store->others.items[i], err) < 0)
 			return -1;

@@ -202,7 +202,7 @@ int image_upload(virStoragePoolPtr pool, const struct image_upload *upload, size
 	for (size_t i = 0; i < upload->count; i++) {
 		enum image_part part = image_part(upload->files[i].name);
 
-		if (part == PART_OTHER)
+		if (part == PART_OTHER || part > PART_MANIFEST)
 			return error_set(err, ERROR_INVALID, "'%s' is no name of an image's volume",
 				upload->files[i].name);
 		steps[i] = kinds[part];

@@ -142,6 +142,8 @@ static void write_lists(const struct meta_writer *m, const struct box_meta *meta
 			NULL);
 		write_times(m, "created", s->created);
 		xml_attr(m->w, "quiesced", "%s", s->quiesced ? "yes" : "no");
+		if (*s->memory)
+			xml_attr(m->w, "memory", "%s", s->memory);
 		xml_close(m->w);
 	}
 }
@@ -381,12 +383,15 @@ static int read_snapshot(struct meta_reader *r, struct xml_node *n)
 	static const struct text_field layer = { "@layer", NULL,
 		offsetof(struct meta_snapshot, layer), sizeof(((struct meta_snapshot *)0)->layer),
 		CHARS_NAME };
+	static const struct text_field memory = { "@memory", NULL,
+		offsetof(struct meta_snapshot, memory), sizeof(((struct meta_snapshot *)0)->memory),
+		CHARS_NAME };
 	static const char *const yes_no[] = { "no", "yes" };
 	struct meta_snapshot s = { 0 };
 	int quiesced;
 
 	if (read_text(r, n, &label, &s) < 0 || read_text(r, n, &layer, &s) < 0 ||
-		read_time(r, n, "@created", &s.created) < 0)
+		read_text(r, n, &memory, &s) < 0 || read_time(r, n, "@created", &s.created) < 0)
 		return -1;
 	quiesced = read_word(r, n, "@quiesced", yes_no, ARRAY_LEN(yes_no));
 	if (quiesced < 0)

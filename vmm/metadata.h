@@ -51,6 +51,7 @@ struct meta_snapshot {
 	char layer[META_VOLUME_MAX]; /* the frozen layer it stands for */
 	int64_t created; /* seconds since the epoch, UTC */
 	bool quiesced; /* file systems were frozen meanwhile, or the box was stopped */
+	char memory[META_VOLUME_MAX]; /* of a live one: the volume with the memory; "": none */
 };
 VEC_DEFINE(meta_snapshots, struct meta_snapshot);
 

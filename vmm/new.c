@@ -19,6 +19,7 @@
 #include "vmm/network.h"
 #include "vmm/recover.h"
 #include "vmm/remove.h"
+#include "vmm/wake.h"
 
 #define NAME_TRIES 100 /* others who choose a name at the same time */
 
@@ -86,6 +87,8 @@ static int check_name(virConnectPtr conn, const char *name, struct error *err)
 /* What a name of our choice begins with. */
 static const char *named_after(const struct new_request *request)
 {
+	if (request->stem)
+		return request->stem;
 	return request->clone ? request->clone->hold.box.name : request->image->template;
 }
 
@@ -162,6 +165,7 @@ struct making {
 	char tap[DOMAIN_TAP_TEXT];
 	char layer[META_VOLUME_MAX];
 	char seed[META_VOLUME_MAX];
+	bool warm; /* its guest runs, restored and with its own identity */
 };
 
 static void making_done(struct making *m)
@@ -185,7 +189,10 @@ static int draw_identity(struct making *m, struct error *err)
 		domain_mac(m->uuid, m->mac);
 	} while (network_view_find(&view, m->mac));
 	domain_tap(m->uuid, m->tap);
-	snprintf(m->layer, sizeof(m->layer), "box-%s-1.qcow2", m->uuid);
+	if (m->request->layer)
+		snprintf(m->layer, sizeof(m->layer), "%s", m->request->layer);
+	else
+		snprintf(m->layer, sizeof(m->layer), "box-%s-1.qcow2", m->uuid);
 	if (m->request->seed)
 		snprintf(m->seed, sizeof(m->seed), "seed-box-%s.iso", m->uuid);
 	else
@@ -324,9 +331,12 @@ static int do_freeze(void *ctx, struct error *err)
 static int do_disk(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
+	const struct warm *warm = m->request->warm;
+	/* a restored guest knows the disk's size already: it grows when it runs */
+	const char *on = warm ? warm->names.layer : stands_on(m->request);
+	uint64_t bytes = warm ? warm->record.disk : m->plan->resources.disk;
 
-	if (pool_create_layer(m->hold.pool, m->layer, stands_on(m->request),
-		    m->plan->resources.disk, err) < 0)
+	if (pool_create_layer(m->hold.pool, m->layer, on, bytes, err) < 0)
 		return -1;
 	if (m->request->clone)
 		box_hold_done(&m->request->clone->hold);
@@ -342,10 +352,34 @@ static int do_seed(void *ctx, struct error *err)
 	return pool_write(m->hold.pool, m->seed, m->request->seed, m->request->seed_len, err);
 }
 
+static int start_warm(struct making *m, struct error *err)
+{
+	const struct wake wake = {
+		.pool = m->hold.pool,
+		.warm = m->request->warm,
+		.box = &m->hold.box,
+		.disk = m->plan->resources.disk,
+		.as = ADOPT_OTHER,
+		.watch = &m->request->watch,
+	};
+	struct error *why = &m->report->cold;
+
+	m->warm = wake_box(&wake, why) == 0;
+	if (m->warm)
+		return 0;
+	if (why->kind == ERROR_INTERRUPTED) {
+		*err = *why;
+		return -1;
+	}
+	return wake_undo(&wake, m->layer, stands_on(m->request), m->plan->resources.disk, err);
+}
+
 static int do_start(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
 
+	if (m->request->warm && (start_warm(m, err) < 0 || m->warm))
+		return m->warm ? 0 : -1;
 	return power_on(m->conn, &m->hold.box, &m->console, err);
 }
 
@@ -353,6 +387,8 @@ static int do_ready(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
 
+	if (m->warm)
+		return 0;
 	return box_wait_usable(
 		&m->hold.box, m->console, &m->request->watch, &m->report->console, err);
 }
@@ -362,7 +398,7 @@ static int do_identity(void *ctx, struct error *err)
 	struct making *m = ctx;
 	_cleanup_meta_ struct box_meta meta = { 0 };
 
-	if (!m->request->clone)
+	if (!m->request->clone && !m->warm)
 		return 0;
 	if (clone_verify(&m->hold.box, err) < 0 || meta_copy(&m->hold.box.meta, &meta, err) < 0)
 		return -1;

@@ -23,14 +23,20 @@ struct new_image {
 };
 
 struct clone; /* vmm/clone.h */
+struct warm; /* vmm/warm.h */
 
 struct new_request {
-	const char *name; /* NULL: one is chosen, after the template or the clone's source */
+	const char
+		*name; /* NULL: one is chosen, after stem, or the template or the clone's source */
+	const char *stem;
 	const struct new_image *image; /* of a clone: its source's */
 	struct clone
 		*clone; /* lent; NULL: a mint. new_box lets go of the source as soon as it can */
 	struct resources_wish flags;
 	const struct resources *template; /* what the template says; members 0: not said */
+	const struct warm
+		*warm; /* lent: start from it; what goes wrong with that ends in a cold boot */
+	const char *layer; /* name of its disk's layer; NULL: the box's own first one */
 	const void *seed; /* a seed ISO of the box's own; NULL: the template's */
 	size_t seed_len;
 	bool ephemeral; /* goes with the process that holds it: new_box keeps the lock */
@@ -56,6 +62,7 @@ int new_plan(virConnectPtr conn, const struct new_request *request, struct new_p
 struct new_report {
 	char name[BOX_NAME_MAX];
 	uint32_t address;
+	struct error cold; /* of a box that should have started warm and was booted: why */
 	struct str console; /* owned: on failure, the last lines of the console, made harmless */
 	struct box_hold hold; /* owned: with ephemeral, the box's lock; give it to box_discard */
 };

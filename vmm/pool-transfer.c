@@ -185,25 +185,66 @@ static int receive_bytes(virStreamPtr stream, const char *bytes, size_t len, voi
 	return (int)len;
 }
 
+/* Of the whole volume when len is 0, else of that many bytes. */
+static int receive(virStorageVolPtr volume, uint64_t offset, uint64_t len, struct receiver *r,
+	struct error *err)
+{
+	_cleanup_(virStreamFree_p)
+		virStreamPtr stream = virStreamNew(virStorageVolGetConnect(volume), 0);
+	const char *name = virStorageVolGetName(volume);
+
+	if (!stream || virStorageVolDownload(volume, stream, offset, len, 0) < 0)
+		return error_virt(err, "cannot begin to read the volume '%s'", name);
+	if (virStreamRecvAll(stream, receive_bytes, r) < 0)
+		return error_virt(err, "cannot read the volume '%s'", name);
+	if (virStreamFinish(stream) < 0)
+		return error_virt(err, "cannot finish reading the volume '%s'", name);
+	return 0;
+}
+
 int pool_read(
 	virStoragePoolPtr pool, const char *name, size_t max, struct str *into, struct error *err)
 {
 	_cleanup_(virStorageVolFree_p) virStorageVolPtr volume = pool_volume(pool, name, err);
-	_cleanup_(virStreamFree_p) virStreamPtr stream = NULL;
 	struct receiver r = { .into = into, .left = max };
 
 	if (!volume)
 		return -1;
-	stream = virStreamNew(virStorageVolGetConnect(volume), 0);
-	if (!stream || virStorageVolDownload(volume, stream, 0, 0, 0) < 0)
-		return error_virt(err, "cannot begin to read the volume '%s'", name);
-	if (virStreamRecvAll(stream, receive_bytes, &r) < 0) {
+	if (receive(volume, 0, 0, &r, err) < 0) {
 		if (r.too_long)
 			return error_set(err, ERROR_INVALID,
 				"the volume '%s' is longer than %zu bytes", name, max);
-		return error_virt(err, "cannot read the volume '%s'", name);
+		return -1;
 	}
-	if (virStreamFinish(stream) < 0)
-		return error_virt(err, "cannot finish reading the volume '%s'", name);
 	return str_ok(into, err);
+}
+
+int pool_read_at(virStoragePoolPtr pool, const char *name, uint64_t offset, size_t len,
+	struct str *into, struct error *err)
+{
+	_cleanup_(virStorageVolFree_p) virStorageVolPtr volume = pool_volume(pool, name, err);
+	struct receiver r = { .into = into, .left = len };
+
+	if (!volume || receive(volume, offset, len, &r, err) < 0)
+		return -1;
+	return str_ok(into, err);
+}
+
+int pool_write_at(virStoragePoolPtr pool, const char *name, uint64_t offset,
+	const struct str *bytes, struct error *err)
+{
+	_cleanup_(virStorageVolFree_p) virStorageVolPtr volume = pool_volume(pool, name, err);
+	_cleanup_(virStreamFree_p) virStreamPtr stream = NULL;
+	struct sender s = { .fd = -1, .bytes = bytes->data, .total = bytes->len };
+
+	if (!volume)
+		return -1;
+	stream = virStreamNew(virStorageVolGetConnect(volume), 0);
+	if (!stream || virStorageVolUpload(volume, stream, offset, bytes->len, 0) < 0)
+		return error_virt(err, "cannot begin to write the volume '%s'", name);
+	if (virStreamSendAll(stream, send_bytes, &s) < 0)
+		return error_virt(err, "cannot write the volume '%s'", name);
+	if (virStreamFinish(stream) < 0)
+		return error_virt(err, "cannot finish writing the volume '%s'", name);
+	return 0;
 }

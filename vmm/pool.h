@@ -103,6 +103,14 @@ int pool_write(virStoragePoolPtr pool, const char *name, const void *bytes, size
 int pool_read(virStoragePoolPtr pool, const char *name, size_t max, struct str *into,
 	struct error *err) MUST_CHECK;
 
+/* Bytes of a volume, at most len from offset on, appended to into: fewer where it ends earlier. */
+int pool_read_at(virStoragePoolPtr pool, const char *name, uint64_t offset, size_t len,
+	struct str *into, struct error *err) MUST_CHECK;
+
+/* Overwrite bytes of a volume in place. */
+int pool_write_at(virStoragePoolPtr pool, const char *name, uint64_t offset,
+	const struct str *bytes, struct error *err) MUST_CHECK;
+
 /* Delete the volume and see that it is gone; a missing one is a success. */
 int pool_delete(virStoragePoolPtr pool, const char *name, struct error *err) MUST_CHECK;
 

@@ -13,6 +13,7 @@
 #include "vmm/console.h"
 #include "vmm/layer-plan.h"
 #include "vmm/layer-read.h"
+#include "vmm/live.h"
 #include "vmm/network.h"
 #include "vmm/power.h"
 #include "vmm/recover.h"
@@ -58,7 +59,7 @@ static int do_layers(void *ctx, struct error *err)
 		if (plan.items[i].kind == LAYER_DELETE &&
 			pool_delete(hold->pool, plan.items[i].volume, err) < 0)
 			return -1;
-	return 0;
+	return live_sweep(hold, true, err);
 }
 
 /* A seed that belongs to a box and that no other domain (a clone) has. */

@@ -100,7 +100,7 @@ static void test_first_boot_of_a_golden(void **state)
 	check("/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 one\n10.0.0.1 other\n");
 	check("/etc/machine-id", OLD_ID "\n"); /* systemd has made it for this boot */
 	assert_true(has("/etc/ssh/ssh_host_ed25519_key"));
-	assert_true(has("/etc/ssh/ssh_host_ecdsa_key.pub"));
+	assert_true(has("/etc/ssh/ssh_host_ed25519_key.pub"));
 	assert_true(has("/var/lib/systemd/random-seed"));
 	record = get("/var/lib/box/identity");
 	assert_non_null(strstr(record, "uuid=aaaaaaaa-2222-3333-4444-555555555555\n"));

@@ -226,6 +226,66 @@ static void test_remove_refuses_what_is_in_use_or_not_there(void **state)
 	assert_error(&err, ERROR_NOT_FOUND, "no such image");
 }
 
+#define W "warm-blank-0123456789abcdef.qcow2"
+#define WM "warm-blank-0123456789abcdef.mem"
+#define WJ "warm-blank-0123456789abcdef.json"
+
+/* One image, a warm one of it, and a box that stands on that. */
+static const struct inventory_volume with_warm[] = { { B, NULL, 1, false }, { BJ, NULL, 1, false },
+	{ S, NULL, 1, false }, { G1, B, 1, false }, { G1J, NULL, 1, false }, { W, G1, 1, false },
+	{ WM, NULL, 1, false }, { WJ, NULL, 1, false }, { L, W, 1, true } };
+
+static void test_a_warm_image_goes_with_its_golden_one(void **state)
+{
+	static const char *const want[] = { WJ, WM, W, BJ, G1J, G1, S, B, NULL };
+	static const char *const keep[] = { G1 }, *const nothing[] = { NULL };
+	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
+	struct inventory in = { with_warm, ARRAY_LEN(with_warm) - 1, manifests, 2 };
+	struct inventory_wish wish = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(image_part(W), PART_WARM_LAYER);
+	assert_int_equal(image_part(WM), PART_WARM_MEMORY);
+	assert_int_equal(image_part(WJ), PART_WARM_RECORD);
+	assert_int_equal(inventory_users(&in, G1), 0);
+	pruned(&in, &wish, want);
+	assert_ok(inventory_remove(&in, G1, &plan, &err), &err);
+	assert_plan(&plan, want);
+	wish.keep = keep;
+	wish.keep_count = 1;
+	pruned(&in, &wish, nothing);
+}
+
+static void test_a_box_on_a_warm_image_stands_on_the_golden_one(void **state)
+{
+	static const char *const nothing[] = { NULL };
+	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
+	struct inventory in = { with_warm, ARRAY_LEN(with_warm), manifests, 2 };
+	struct inventory_wish wish = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(inventory_users(&in, G1), 1);
+	assert_int_equal(inventory_remove(&in, G1, &plan, &err), -1);
+	assert_error(&err, ERROR_BUSY, "1 box layers stand on it");
+	pruned(&in, &wish, nothing);
+}
+
+/* Layer and memory come first, the record last. */
+static void test_a_warming_in_progress_is_left_alone_and_a_killed_one_pruned(void **state)
+{
+	static const char *const keep[] = { G1 }, *const nothing[] = { NULL };
+	static const char *const leftovers[] = { WM, W, NULL };
+	struct inventory in = { with_warm, ARRAY_LEN(with_warm) - 2, manifests, 2 };
+	struct inventory_wish wish = { .keep = keep, .keep_count = 1, .young = always };
+
+	(void)state;
+	pruned(&in, &wish, nothing);
+	wish.young = NULL;
+	pruned(&in, &wish, leftovers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +300,9 @@ int main(void)
 		cmocka_unit_test(test_remove_takes_what_only_this_image_needs),
 		cmocka_unit_test(test_remove_of_the_last_image_takes_base_and_seed),
 		cmocka_unit_test(test_remove_refuses_what_is_in_use_or_not_there),
+		cmocka_unit_test(test_a_warm_image_goes_with_its_golden_one),
+		cmocka_unit_test(test_a_box_on_a_warm_image_stands_on_the_golden_one),
+		cmocka_unit_test(test_a_warming_in_progress_is_left_alone_and_a_killed_one_pruned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,10 +32,12 @@ static void fill(struct box_meta *m)
 	};
 	assert_ok(meta_doors_push(&m->doors, (struct meta_door){ 8080, 18080 }, &err), &err);
 	assert_ok(meta_snapshots_push(&m->snapshots,
-			  (struct meta_snapshot){ "one", "box-u-1.qcow2", 1767323047, true }, &err),
+			  (struct meta_snapshot){ "one", "box-u-1.qcow2", 1767323047, true, "" },
+			  &err),
 		&err);
 	assert_ok(meta_snapshots_push(&m->snapshots,
-			  (struct meta_snapshot){ "one.b", "box-u-2.qcow2", 1767323048, false },
+			  (struct meta_snapshot){
+				  "one.b", "box-u-2.qcow2", 1767323048, false, "live-u-1.mem" },
 			  &err),
 		&err);
 }
@@ -64,6 +66,7 @@ static void assert_same(const struct box_meta *a, const struct box_meta *b)
 		assert_string_equal(a->snapshots.items[i].layer, b->snapshots.items[i].layer);
 		assert_int_equal(a->snapshots.items[i].created, b->snapshots.items[i].created);
 		assert_int_equal(a->snapshots.items[i].quiesced, b->snapshots.items[i].quiesced);
+		assert_string_equal(a->snapshots.items[i].memory, b->snapshots.items[i].memory);
 	}
 }
 

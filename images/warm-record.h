@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The record of a warm image: a golden image that was booted once, kept as a memory image and the disk
+ * layer that belongs to it. Written last, it is the commit record of the three volumes
+ *
+ *	warm-<template>-<16 hex of the key>.qcow2	the frozen layer, which stands on the golden image
+ *	warm-<template>-<16 hex>.mem			the memory, in libvirt's save format
+ *	warm-<template>-<16 hex>.json			this
+ *
+ * The key is the digest of all that a memory image fits: the golden image, the host's QEMU, libvirt and
+ * CPU, the shape of the machine. So what does not fit has another name and is simply not found.
+ */
+#ifndef IMAGES_WARM_RECORD_H
+#define IMAGES_WARM_RECORD_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+#include "images/digest.h"
+#include "images/recipe.h"
+
+#define WARM_RECORD_MAX (1u << 20) /* bytes */
+#define WARM_COOKIE_MAX 65536
+
+/* The volumes of one warm image. */
+struct warm_names {
+	char layer[VOLUME_NAME_MAX], memory[VOLUME_NAME_MAX], record[VOLUME_NAME_MAX];
+};
+void warm_names_make(const char *template, const char key[DIGEST_HEX], struct warm_names *ret);
+
+struct warm_record {
+	char key[DIGEST_HEX];
+	char image[VOLUME_NAME_MAX]; /* the golden volume that it stands on */
+	char uuid[37]; /* of the machine that was saved: its volumes and names are gone */
+	unsigned cpus;
+	uint64_t memory, disk; /* bytes that the guest has */
+	uint64_t bytes; /* of the memory image's file */
+	/*
+	 * The file's header as it was saved. Restoring rewrites the header in place, so what must stay as
+	 * it was is read from here and never from the file.
+	 */
+	uint32_t data_len, compressed;
+	char *cookie; /* owned; NULL: none */
+	char tool[32];
+	char created[32]; /* UTC, RFC 3339 */
+};
+void warm_record_done(struct warm_record *r); /* safe on a zeroed one */
+#define _cleanup_warm_record_ _cleanup_(warm_record_done)
+
+/* ERROR_INVALID when it is no record, one of a newer schema, or out of bounds. */
+int warm_record_parse(const char *bytes, size_t len, const char *what, struct warm_record *ret,
+	struct error *err) MUST_CHECK;
+int warm_record_render(const struct warm_record *r, struct str *into, struct error *err) MUST_CHECK;
+
+#endif

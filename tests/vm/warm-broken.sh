@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A warm image that is cut short, overwritten, of another format, or spoken of by another record: no box starts
+# from it, the reason is said, and it is made anew. Nothing boots here to its end: a fault ends what would.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command virsh jq
+name=broken-$$
+pool=/var/lib/libvirt/images/box
+box() { lab_run box "$@"; }
+on_exit lab_run box rm --force "$name"
+
+volumes() { lab_run virsh -q vol-list box | awk '{ print $1 }' | sort; }
+assert_status 0 box image warm blank
+warm=${out#blank: }
+warm=$pool/${warm%.qcow2*}
+lab_run mkdir "$pool.kept"
+on_exit lab_run rm -rf "$pool.kept"
+for suffix in qcow2 mem json; do
+	lab_run cp -p --sparse=always "$warm.$suffix" "$pool.kept/$suffix"
+done
+put_back() {
+	local suffix
+	for suffix in qcow2 mem json; do
+		lab_run cp -p --sparse=always "$pool.kept/$suffix" "$warm.$suffix"
+	done
+	lab_run virsh -q pool-refresh box >/dev/null
+}
+on_exit put_back
+before=$(volumes)
+
+# said PART [WARNING]: what "box new" says of it; both that box and the warming are cut off at once
+said() {
+	lab_run virsh -q pool-refresh box >/dev/null
+	BOX_FAULT=new.define assert_status 1 box new "$name"
+	assert_contains "$err" "box: warning: ${2:-the warm image is made anew}: "
+	assert_contains "$err" "$1"
+	assert_contains "$err" "$(basename "$warm")"
+	assert_lacks "$(volumes)" "$(basename "$warm").json"
+	put_back
+	assert_equal "$before" "$(volumes)" "$1"
+}
+# poke OFFSET BYTES: overwrite a part of the memory image
+poke() {
+	lab_run sh -c 'printf "$1" | dd of="$2" bs=1 seek="$0" conv=notrunc status=none' \
+		"$1" "$2" "$warm.mem"
+}
+
+lab_run truncate -s -4096 "$warm.mem"
+said 'and was made with'
+lab_run truncate -s 10 "$warm.mem"
+said 'has 10 bytes'
+poke 0 XXXX
+said "this is no memory image of libvirt's"
+poke 12 Part
+said 'was never finished'
+poke 16 '\003'
+said 'the memory image has format 3, and only format 2 is known'
+poke 22 '\377'
+said 'is corrupt'
+poke 20 '\001'
+said 'is another one than its record speaks of'
+lab_run sed -i 's/"schema": 1/"schema": 2/' "$warm.json"
+said 'is of schema 2, and only 1 is known'
+lab_run sed -i 's/"bytes": [0-9]*/"bytes": 3/' "$warm.json"
+said 'a size is missing'
+lab_run sed -i 's/"key": "./"key": "z/' "$warm.json"
+said "'key' is no digest"
+lab_run truncate -s 3 "$warm.json"
+said '.json'
+lab_run rm "$warm.mem"
+said "cannot find the volume"
+lab_run rm "$warm.qcow2"
+said "cannot find the volume"
+
+# What only QEMU can find out: its stream behind the header. The box is booted then, and the image is not tried
+# again.
+length=$(lab_run jq .data_length "$warm.json")
+poke $((92 + length)) XXXXXXXX
+BOX_FAULT=new.start assert_status 1 box new "$name"
+assert_contains "$err" 'box: warning: it could not start from its memory image, and was booted: cannot restore box'
+assert_equal 1 "$(grep -c 'box: warning: it' <<<"$err")" 'one warning'
+assert_contains "$err" 'fault injected after new.start'
+assert_lacks "$(volumes)" "$(basename "$warm").json"
+put_back
+
+# A warming cut off at each step, by a failure and by a kill.
+lab_run rm "$warm.json"
+lab_run virsh -q pool-refresh box >/dev/null
+for step in define disk start; do
+	BOX_FAULT=new.$step assert_status 1 box image warm blank
+	assert_contains "$err" "cannot warm the image 'golden-blank-"
+	assert_lacks "$(volumes)" box-
+	assert_lacks "$(volumes)" warm-blank-
+	BOX_FAULT=new.$step:kill assert_status 137 box image warm blank
+	assert_status 1 box start nosuch
+	assert_contains "$err" "removed the half-made box 'warm-blank-1'"
+	assert_lacks "$(volumes)" box-
+done
+# the layer of the killed one is a leftover, and goes with the next warming
+BOX_FAULT=new.define assert_status 1 box image warm blank
+assert_lacks "$(volumes)" warm-blank-
+put_back
+
+# Other sizes, and a smaller disk: booted, and it is said.
+BOX_FAULT=new.define assert_status 1 box new "$name" --cpu 1
+assert_contains "$err" 'box: no warm image has these sizes: the box is booted'
+BOX_FAULT=new.define assert_status 1 box new "$name" --memory 1GiB
+assert_contains "$err" 'box: no warm image has these sizes: the box is booted'
+BOX_FAULT=new.define assert_status 1 box new "$name" --disk 10GiB
+assert_contains "$err" "box: with a smaller disk than its memory image's the box is booted"
+BOX_FAULT=new.define assert_status 1 box new "$name" --cold
+assert_lacks "$err" booted
+assert_equal "$before" "$(volumes)"

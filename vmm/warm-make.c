@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Theory: an ordinary box is made, with two differences. It is ephemeral: if this process dies, the next
+ * command removes it. And its disk layer bears the warm image's name, not the box's, so that it stays when the
+ * box goes. The record is written last; before that, layer and memory image are leftovers that the next
+ * warming replaces.
+ *
+ * Before the memory is saved, the guest drops what it has cached and then does once what a restored box
+ * will do: take an identity, run a command. So the image is small, and has just those pages that matter.
+ */
+#include "vmm/warm-make.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "vmm/adopt.h"
+#include "vmm/lock.h"
+#include "vmm/remove.h"
+
+struct making {
+	virConnectPtr conn;
+	const struct warm_request *request;
+	virStoragePoolPtr pool; /* owned */
+	struct box_lock *lock; /* owned */
+	struct new_report report; /* owned: the box */
+	struct warm warm; /* owned */
+};
+
+static void making_done(struct making *m)
+{
+	new_report_done(&m->report);
+	warm_done(&m->warm);
+	lock_release(m->lock);
+	if (m->pool)
+		(void)virStoragePoolFree(m->pool);
+}
+
+static int delete_volumes(virStoragePoolPtr pool, const struct warm_names *n, struct error *err)
+{
+	/* the record first: without it the others are leftovers */
+	if (pool_delete(pool, n->record, err) < 0 || pool_delete(pool, n->memory, err) < 0)
+		return -1;
+	return pool_delete(pool, n->layer, err);
+}
+
+/* ---- the steps ---- */
+
+static int do_boot(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+	const struct warm_fit *fit = &m->request->fit;
+	const struct resources size = { fit->cpus, fit->memory, m->request->disk };
+	char stem[BOX_NAME_MAX];
+	const struct new_request request = {
+		.stem = stem,
+		.image = fit->image,
+		.template = &size,
+		.layer = m->warm.names.layer,
+		.ephemeral = true,
+		.watch = m->request->watch,
+	};
+	struct new_plan plan;
+	int ret;
+
+	(void)snprintf(stem, sizeof(stem), "warm-%.48s", fit->image->template);
+	if (new_plan(m->conn, &request, &plan, err) < 0)
+		return -1;
+	plan.resources = size;
+	plan.tcg = fit->tcg;
+	ret = new_box(m->conn, &request, &plan, &m->report, err);
+	if (ret < 0 && m->request->console) {
+		str_done(m->request->console);
+		*m->request->console = m->report.console;
+		m->report.console = (struct str)STR_INIT;
+	}
+	return ret;
+}
+
+static void undo_boot(void *ctx)
+{
+	struct making *m = ctx;
+	struct error err = { 0 };
+
+	if (m->report.hold.box.dom && box_discard(&m->report.hold, NULL, &err) < 0)
+		log_debug("undoing the warming: %s", err.text);
+}
+
+static int run_in(struct box *box, const char *const *argv, const char *user, unsigned flags)
+{
+	const struct guest_exec exec = {
+		.argv = argv,
+		.user = user,
+		.flags = flags,
+		.stdin_fd = -1,
+		.stdout_fd = -1,
+		.stderr_fd = -1,
+		.timeout_ms = ADOPT_MS,
+	};
+	struct guest_wait wait = { .timeout_ms = ADOPT_MS };
+	struct guest_result result = { 0 };
+	struct error why = { 0 };
+	_cleanup_(guest_close_p) struct guest *guest = guest_open(box->dom, &wait, &why);
+
+	if (!guest || guest_exec(guest, &exec, &result, &why) < 0) {
+		log_debug("%s: %s", argv[0], why.text);
+		return -1;
+	}
+	return guest_result_status(&result);
+}
+
+/* Dropping caches makes the image smaller and is no condition; taking an identity is. */
+static int do_rehearse(void *ctx, struct error *err)
+{
+	static const char *const sync[] = { "sync", NULL };
+	static const char *const drop[] = { "sysctl", "-q", "vm.drop_caches=3", NULL };
+	static const char *const nothing[] = { "true", NULL };
+	struct making *m = ctx;
+	struct box *box = &m->report.hold.box;
+
+	(void)run_in(box, sync, NULL, 0);
+	(void)run_in(box, drop, NULL, GUEST_LOGIN);
+	if (box_adopt(box, ADOPT_OTHER, m->request->watch.interrupt_fd, err) < 0)
+		return -1;
+	(void)run_in(box, nothing, box->meta.user, GUEST_LOGIN);
+	(void)run_in(box, sync, NULL, 0);
+	return 0;
+}
+
+static void fill_record(struct making *m, const struct memory_image *memory)
+{
+	struct warm_record *r = &m->warm.record;
+	time_t now = time(NULL);
+
+	(void)snprintf(r->image, sizeof(r->image), "%s", m->request->fit.image->volume);
+	(void)snprintf(r->uuid, sizeof(r->uuid), "%s", m->report.hold.box.uuid);
+	(void)snprintf(r->tool, sizeof(r->tool), "%s", m->request->tool);
+	(void)meta_time_format((int64_t)now, r->created);
+	r->cpus = m->request->fit.cpus;
+	r->memory = m->request->fit.memory;
+	r->bytes = memory->bytes;
+	r->data_len = memory->data_len;
+	r->compressed = memory->compressed;
+}
+
+static int do_save(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+	struct memory_image memory = { 0 };
+	struct pool_size size;
+
+	if (memory_image_save(m->pool, m->report.hold.box.dom, m->warm.names.memory, &memory,
+		    &m->warm.record.cookie, err) < 0 ||
+		pool_volume_size(m->pool, m->warm.names.layer, &size, err) < 0)
+		return -1;
+	fill_record(m, &memory);
+	m->warm.record.disk = size.capacity;
+	return 0;
+}
+
+static int do_discard(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+
+	if (box_discard(&m->report.hold, NULL, err) < 0)
+		return -1;
+	new_report_done(&m->report);
+	return 0;
+}
+
+static int do_record(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+	_cleanup_str_ struct str text = STR_INIT;
+
+	if (warm_record_render(&m->warm.record, &text, err) < 0)
+		return -1;
+	return pool_write(m->pool, m->warm.names.record, text.data, text.len, err);
+}
+
+/* ---- all of it ---- */
+
+static struct box_lock *lock_warm(struct making *m, struct error *err)
+{
+	char hex[DIGEST_HEX], uuid[DOMAIN_UUID_TEXT];
+	const char *name = m->warm.names.record;
+
+	digest_bytes(name, strlen(name), hex);
+	(void)snprintf(uuid, sizeof(uuid), "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12,
+		hex + 16, hex + 20);
+	return lock_take(m->pool, uuid, name, 0, err);
+}
+
+/* Under the lock, nothing that is there without a good record is anybody's work: 1 good, 0, -1. */
+static int look(struct making *m, struct error *err)
+{
+	int found = warm_find(m->conn, m->pool, &m->request->fit, &m->warm, err);
+
+	if (found > 0 || (found < 0 && err->kind != ERROR_INVALID))
+		return found;
+	if (found < 0)
+		log_debug("%s", err->text);
+	error_clear(err);
+	return delete_volumes(m->pool, &m->warm.names, err);
+}
+
+static int make(struct making *m, struct error *err)
+{
+	static const struct step steps[] = {
+		{ "boot", "booting the image once", do_boot, undo_boot },
+		{ "rehearse", "rehearsing", do_rehearse, NULL },
+		{ "save", "saving its memory", do_save, NULL },
+		{ "discard", NULL, do_discard, NULL },
+		{ "record", NULL, do_record, NULL },
+	};
+
+	struct error second = { 0 };
+
+	if (steps_run("warm", steps, ARRAY_LEN(steps), m, m->request->watch.observer, err) == 0)
+		return 0;
+	/* a box that could not be made has left its layer too */
+	if (delete_volumes(m->pool, &m->warm.names, &second) < 0)
+		log_debug("undoing the warming: %s", second.text);
+	return -1;
+}
+
+int warm_make(virConnectPtr conn, const struct warm_request *request, struct warm *ret,
+	bool *ret_made, struct error *err)
+{
+	_cleanup_(making_done) struct making m = { .conn = conn, .request = request };
+	struct warm_names *names = &m.warm.names;
+	struct warm_record *record = &m.warm.record;
+	int found;
+
+	m.pool = pool_open(conn, err);
+	if (!m.pool || warm_key(conn, &request->fit, record->key, err) < 0)
+		return -1;
+	warm_names_make(request->fit.image->template, record->key, names);
+	m.lock = lock_warm(&m, err);
+	if (!m.lock)
+		return -1;
+	found = look(&m, err);
+	if (found < 0)
+		return -1;
+	if (found == 0 &&
+		(warm_key(conn, &request->fit, record->key, err) < 0 || make(&m, err) < 0))
+		return error_wrap(err, "cannot warm the image '%s'", request->fit.image->volume);
+	if (ret_made)
+		*ret_made = found == 0;
+	*ret = m.warm;
+	m.warm = (struct warm){ 0 };
+	return 0;
+}

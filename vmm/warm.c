@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "vmm/warm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void warm_done(struct warm *warm)
+{
+	warm_record_done(&warm->record);
+	*warm = (struct warm){ 0 };
+}
+
+/* ---- what it fits ---- */
+
+/* A machine of our making, always with the same names: its text is the shape of all. */
+static char *shape(const struct warm_fit *fit, struct error *err)
+{
+	static const struct box_meta meta = { .schema = META_SCHEMA };
+	const struct domain_spec spec = {
+		.name = "shape",
+		.uuid = "00000000-0000-4000-8000-000000000000",
+		.instance = "shape",
+		.tcg = fit->tcg,
+		.cpus = fit->cpus,
+		.memory = fit->memory,
+		.disk = "/disk",
+		.seed = "/seed",
+		.mac = "52:54:00:00:00:00",
+		.tap = "bxt00000000",
+		.meta = &meta,
+	};
+
+	return domain_xml(&spec, err);
+}
+
+static void digest_number(struct digest *d, const char *name, unsigned long value)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%lu", value);
+	digest_field_text(d, name, text);
+}
+
+int warm_key(
+	virConnectPtr conn, const struct warm_fit *fit, char key[DIGEST_HEX], struct error *err)
+{
+	unsigned long libvirt = 0, hypervisor = 0;
+	_cleanup_free_ char *machine = shape(fit, err);
+	_cleanup_free_ char *offers = NULL;
+	struct digest d;
+
+	if (!machine)
+		return -1;
+	if (virConnectGetLibVersion(conn, &libvirt) < 0 ||
+		virConnectGetVersion(conn, &hypervisor) < 0)
+		return error_virt(err, "cannot ask which libvirt and QEMU the host has");
+	offers = virConnectGetDomainCapabilities(
+		conn, NULL, "x86_64", "q35", fit->tcg ? "qemu" : "kvm", 0);
+	if (!offers)
+		return error_virt(err, "cannot ask what the host offers to guests");
+	digest_init(&d);
+	digest_field_text(&d, "image", fit->image->volume);
+	digest_field_text(&d, "digest", fit->image->digest);
+	digest_field_text(&d, "seed", fit->image->seed);
+	digest_field_text(&d, "shape", machine);
+	digest_field_text(&d, "offers", offers);
+	digest_number(&d, "libvirt", libvirt);
+	digest_number(&d, "hypervisor", hypervisor);
+	digest_hex(&d, key);
+	return 0;
+}
+
+/* ---- finding ---- */
+
+struct memory_image warm_memory(const struct warm *warm)
+{
+	const struct warm_record *r = &warm->record;
+
+	return (struct memory_image){
+		.volume = warm->names.memory,
+		.bytes = r->bytes,
+		.data_len = r->data_len,
+		.compressed = r->compressed,
+		.cookie = r->cookie,
+	};
+}
+
+/* 1, or -1: what the record speaks of is not there. */
+static int check_volumes(virStoragePoolPtr pool, const struct warm *warm, struct error *err)
+{
+	const struct memory_image memory = warm_memory(warm);
+	struct pool_size size;
+
+	if (pool_volume_size(pool, warm->names.layer, &size, err) < 0 ||
+		memory_image_check(pool, &memory, err) < 0) {
+		if (err->kind == ERROR_NOT_FOUND)
+			err->kind = ERROR_INVALID;
+		return -1;
+	}
+	if (size.capacity != warm->record.disk)
+		return error_set(err, ERROR_INVALID,
+			"the disk layer '%s' is another one than its record speaks of",
+			warm->names.layer);
+	return 1;
+}
+
+static int read_record(virStoragePoolPtr pool, struct warm *warm, const char *key,
+	const struct warm_fit *fit, struct error *err)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+
+	if (pool_read(pool, warm->names.record, WARM_RECORD_MAX, &text, err) < 0 ||
+		warm_record_parse(
+			str_get(&text), text.len, warm->names.record, &warm->record, err) < 0)
+		return -1;
+	if (!str_equal(warm->record.key, key) ||
+		!str_equal(warm->record.image, fit->image->volume) ||
+		warm->record.cpus != fit->cpus || warm->record.memory != fit->memory)
+		return error_set(err, ERROR_INVALID, "'%s' is the record of another warm image",
+			warm->names.record);
+	return 0;
+}
+
+int warm_find(virConnectPtr conn, virStoragePoolPtr pool, const struct warm_fit *fit,
+	struct warm *ret, struct error *err)
+{
+	char key[DIGEST_HEX];
+	int there;
+
+	if (warm_key(conn, fit, key, err) < 0)
+		return -1;
+	warm_names_make(fit->image->template, key, &ret->names);
+	there = pool_has(pool, ret->names.record, err);
+	if (there <= 0)
+		return there;
+	if (read_record(pool, ret, key, fit, err) < 0)
+		return -1;
+	return check_volumes(pool, ret, err);
+}
