@@ -83,26 +83,34 @@ static struct warm_fit fit_of(const struct new_request *request, const struct ne
 	};
 }
 
+/* What a box gets for which nothing is asked. */
+static int plain_plan(
+	struct session *s, const struct making *making, struct new_plan *ret, struct error *err)
+{
+	struct new_request plain = making->request;
+
+	plain.name = NULL;
+	plain.flags = (struct resources_wish){ 0 };
+	return new_plan(s->conn, &plain, ret, err);
+}
+
 int making_warm(struct session *s, const struct making *making, struct warm *ret, bool *ret_made,
 	struct error *err)
 {
 	_cleanup_str_ struct str console = STR_INIT;
-	struct new_request plain = making->request;
 	struct warm_request request = {
-		.watch = plain.watch, .console = &console, .tool = BOX_VERSION
+		.watch = making->request.watch, .console = &console, .tool = BOX_VERSION
 	};
 	struct new_plan plan;
 
-	/* what a box gets for which nothing is asked */
-	plain.name = NULL;
-	plain.flags = (struct resources_wish){ 0 };
-	if (new_plan(s->conn, &plain, &plan, err) < 0)
+	if (plain_plan(s, making, &plan, err) < 0)
 		return -1;
-	request.fit = fit_of(&plain, &plan);
+	request.fit = fit_of(&making->request, &plan);
 	request.disk = plan.resources.disk;
 	if (warm_make(s->conn, &request, ret, ret_made, err) == 0)
 		return 0;
-	session_show_console(s, &console);
+	if (err->kind != ERROR_BUSY)
+		session_show_console(s, &console);
 	return -1;
 }
 
@@ -116,8 +124,6 @@ static int find_warm(struct session *s, const struct making *making, const struc
 
 	if (request->clone)
 		return live_open(&request->clone->hold, request->clone->label, ret, err);
-	if (request->seed)
-		return 0;
 	pool = pool_open(s->conn, err);
 	return pool ? warm_find(s->conn, pool, &fit, ret, err) : -1;
 }
@@ -139,17 +145,71 @@ static bool sizes_fit(struct session *s, const struct new_plan *plan, const stru
 	return !other;
 }
 
-/* True when the box can start from *ret. What is wrong with a memory image never stops a box. */
-static bool want_warm(struct session *s, const struct making *making, const struct new_plan *plan,
-	struct warm *ret)
+/*
+ * On first use: it takes little longer than the boot that would come otherwise, and those after it are spared
+ * theirs. Only of the sizes that everybody gets who asks for nothing.
+ */
+static int warm_now(struct session *s, const struct making *making, const struct new_plan *plan,
+	struct warm *ret, struct error *err)
 {
-	struct error why = { 0 };
-	int found = find_warm(s, making, plan, ret, &why);
+	struct new_plan plain;
 
+	if (plain_plan(s, making, &plain, err) < 0)
+		return -1;
+	if (plain.resources.cpus != plan->resources.cpus ||
+		plain.resources.memory != plan->resources.memory) {
+		session_note(s, "no warm image has these sizes: the box is booted");
+		return 0;
+	}
+	session_note(s, "'%s' is booted once for all boxes to come: box help image",
+		making->request.image->template);
+	return making_warm(s, making, ret, NULL, err) < 0 ? -1 : 1;
+}
+
+/* 1: the box can start from *ret; 0: it is booted, having said why; -1: interrupted. */
+static int want_warm(struct session *s, const struct making *making, const struct new_plan *plan,
+	struct warm *ret, struct error *err)
+{
+	bool golden = !making->request.clone;
+	struct error why = { 0 };
+	int found;
+
+	if (making->request.seed)
+		return 0;
+	found = find_warm(s, making, plan, ret, &why);
+	if (found < 0 && golden && why.kind == ERROR_INVALID)
+		session_warn(s, "the warm image is made anew: %s", why.text);
+	if (golden && (found == 0 || (found < 0 && why.kind == ERROR_INVALID))) {
+		warm_done(ret);
+		error_clear(&why);
+		found = warm_now(s, making, plan, ret, &why);
+	}
+	if (found < 0 && why.kind == ERROR_INTERRUPTED) {
+		*err = why;
+		return -1;
+	}
 	if (found < 0)
 		session_warn(
 			s, "its memory image cannot be used, so the box is booted: %s", why.text);
 	return found > 0 && sizes_fit(s, plan, ret);
+}
+
+/* It was booted after all. A warm image that QEMU refuses would be refused again. */
+static void tell_cold(struct session *s, const struct making *making,
+	const struct new_report *report, const struct warm *warm)
+{
+	struct error why = { 0 };
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+
+	if (!report->cold.kind || report->cold.kind == ERROR_INTERRUPTED)
+		return;
+	session_warn(s, "it could not start from its memory image, and was booted: %s",
+		report->cold.text);
+	if (!report->refused || making->request.clone)
+		return;
+	pool = pool_open(s->conn, &why);
+	if (!pool || warm_forget(pool, &warm->names, &why) < 0)
+		session_warn(s, "%s", why.text);
 }
 
 int making_run(struct session *s, const struct making *making, bool cold, struct new_report *report,
@@ -164,12 +224,13 @@ int making_run(struct session *s, const struct making *making, bool cold, struct
 		return -1;
 	if (plan.tcg)
 		session_warn(s, "BOX_ACCEL=tcg: the box is emulated; that is NO security boundary");
-	if (!cold && want_warm(s, making, &plan, &warm))
+	ret = cold ? 0 : want_warm(s, making, &plan, &warm, err);
+	if (ret < 0)
+		return -1;
+	if (ret > 0)
 		request.warm = &warm;
 	ret = new_box(s->conn, &request, &plan, report, err);
-	if (report->cold.kind && report->cold.kind != ERROR_INTERRUPTED)
-		session_warn(s, "it could not start from its memory image, and was booted: %s",
-			report->cold.text);
+	tell_cold(s, making, report, &warm);
 	if (ret < 0)
 		session_show_console(s, &report->console);
 	return ret;

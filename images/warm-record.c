@@ -9,7 +9,8 @@
 
 enum { SCHEMA = 1, CPUS_MAX = 512, DATA_LEN_MAX = 16 << 20 };
 
-void warm_names_make(const char *template, const char key[DIGEST_HEX], struct warm_names *ret)
+/* The three names of this stem, of which len characters count. */
+static void names_of_stem(const char *stem, size_t len, struct warm_names *ret)
 {
 	const struct {
 		char *name;
@@ -17,8 +18,41 @@ void warm_names_make(const char *template, const char key[DIGEST_HEX], struct wa
 	} names[] = { { ret->layer, "qcow2" }, { ret->memory, "mem" }, { ret->record, "json" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		(void)snprintf(names[i].name, VOLUME_NAME_MAX, "warm-%.64s-%.16s.%s", template, key,
-			names[i].suffix);
+		(void)snprintf(
+			names[i].name, VOLUME_NAME_MAX, "%.*s.%s", (int)len, stem, names[i].suffix);
+}
+
+void warm_names_make(
+	const char *template, const char key[DIGEST_HEX], uint32_t number, struct warm_names *ret)
+{
+	char stem[VOLUME_NAME_MAX];
+
+	(void)snprintf(stem, sizeof(stem), "warm-%.64s-%.16s-%08" PRIx32, template, key, number);
+	names_of_stem(stem, strlen(stem), ret);
+}
+
+bool warm_names_of(const char *volume, struct warm_names *ret)
+{
+	size_t len = strcspn(volume, ".");
+
+	if (!str_starts(volume, "warm-") || len > VOLUME_NAME_MAX - 8)
+		return false;
+	names_of_stem(volume, len, ret);
+	return str_equal(volume, ret->layer) || str_equal(volume, ret->memory) ||
+	       str_equal(volume, ret->record);
+}
+
+bool warm_names_fit(
+	const struct warm_names *names, const char *template, const char key[DIGEST_HEX])
+{
+	char stem[VOLUME_NAME_MAX];
+	size_t len;
+
+	(void)snprintf(stem, sizeof(stem), "warm-%.64s-%.16s-", template, key);
+	len = strlen(stem);
+	return strncmp(names->record, stem, len) == 0 &&
+	       strspn(names->record + len, "0123456789abcdef") == 8 &&
+	       str_equal(names->record + len + 8, ".json");
 }
 
 void warm_record_done(struct warm_record *r)

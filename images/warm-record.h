@@ -3,16 +3,18 @@
  * The record of a warm image: a golden image that was booted once, kept as a memory image and the disk
  * layer that belongs to it. Written last, it is the commit record of the three volumes
  *
- *	warm-<template>-<16 hex of the key>.qcow2	the frozen layer, which stands on the golden image
- *	warm-<template>-<16 hex>.mem			the memory, in libvirt's save format
- *	warm-<template>-<16 hex>.json			this
+ *	warm-<template>-<16 hex of the key>-<8 hex>.qcow2	the frozen layer, which stands on the golden image
+ *	warm-<template>-<16 hex>-<8 hex>.mem			the memory, in libvirt's save format
+ *	warm-<template>-<16 hex>-<8 hex>.json			this
  *
  * The key is the digest of all that a memory image fits: the golden image, the host's QEMU, libvirt and
- * CPU, the shape of the machine. So what does not fit has another name and is simply not found.
+ * CPU, the shape of the machine. So what does not fit has another name and is simply not found. The last
+ * digits are drawn for each making: boxes may go on standing on the layer of one that is not used any more.
  */
 #ifndef IMAGES_WARM_RECORD_H
 #define IMAGES_WARM_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -26,7 +28,15 @@
 struct warm_names {
 	char layer[VOLUME_NAME_MAX], memory[VOLUME_NAME_MAX], record[VOLUME_NAME_MAX];
 };
-void warm_names_make(const char *template, const char key[DIGEST_HEX], struct warm_names *ret);
+void warm_names_make(
+	const char *template, const char key[DIGEST_HEX], uint32_t number, struct warm_names *ret);
+
+/* The names of the warm image of which this is one volume; false when it is none's. */
+bool warm_names_of(const char *volume, struct warm_names *ret);
+
+/* It is of this template and key. */
+bool warm_names_fit(
+	const struct warm_names *names, const char *template, const char key[DIGEST_HEX]);
 
 struct warm_record {
 	char key[DIGEST_HEX];

@@ -251,8 +251,10 @@ static int pivot_live(struct chain_run *run, const char *path, struct error *err
 		(void)!live_delete(hold, memory, &ignored);
 		return -1;
 	}
-	if (live_record(hold, memory, now(run)->backing, run->live, &run->cold) < 0)
+	if (live_record(hold, memory, now(run)->backing, run->live, &run->cold) < 0) {
+		(void)!live_delete(hold, memory, &ignored);
 		return 0;
+	}
 	layer_copy_name(run->memory, sizeof(run->memory), memory);
 	return 0;
 }
@@ -276,7 +278,6 @@ static int run_pivot(struct chain_run *run, struct error *err)
 int chain_wake(struct chain_run *run, struct error *err)
 {
 	struct wake wake = *run->wake;
-	_cleanup_free_ char *disk = NULL;
 	struct box_hardware hw = { 0 };
 	const char *top;
 

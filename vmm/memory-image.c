@@ -106,9 +106,10 @@ int memory_image_check(virStoragePoolPtr pool, const struct memory_image *image,
 			"the memory image '%s' has %llu bytes and was made with %llu",
 			image->volume, (unsigned long long)size.capacity,
 			(unsigned long long)image->bytes);
-	if (pool_read_at(pool, image->volume, 0, SAVE_IMAGE_HEADER, &head, err) < 0 ||
-		save_image_size((const uint8_t *)head.data, head.len, &head_size, err) < 0)
+	if (pool_read_at(pool, image->volume, 0, SAVE_IMAGE_HEADER, &head, err) < 0)
 		return -1;
+	if (save_image_size((const uint8_t *)head.data, head.len, &head_size, err) < 0)
+		return error_wrap(err, "'%s'", image->volume);
 	if (head_size != (size_t)SAVE_IMAGE_HEADER + image->data_len)
 		return error_set(err, ERROR_INVALID,
 			"the memory image '%s' is another one than its record speaks of",

@@ -354,7 +354,7 @@ static int do_seed(void *ctx, struct error *err)
 
 static int start_warm(struct making *m, struct error *err)
 {
-	const struct wake wake = {
+	struct wake wake = {
 		.pool = m->hold.pool,
 		.warm = m->request->warm,
 		.box = &m->hold.box,
@@ -371,6 +371,7 @@ static int start_warm(struct making *m, struct error *err)
 		*err = *why;
 		return -1;
 	}
+	m->report->refused = !wake.restored && why->kind != ERROR_BUSY;
 	return wake_undo(&wake, m->layer, stands_on(m->request), m->plan->resources.disk, err);
 }
 

@@ -63,6 +63,7 @@ struct new_report {
 	char name[BOX_NAME_MAX];
 	uint32_t address;
 	struct error cold; /* of a box that should have started warm and was booted: why */
+	bool refused; /* libvirt or QEMU did not take the memory image, or it is damaged */
 	struct str console; /* owned: on failure, the last lines of the console, made harmless */
 	struct box_hold hold; /* owned: with ephemeral, the box's lock; give it to box_discard */
 };

@@ -5,10 +5,13 @@
 
 static int do_restore(void *ctx, struct error *err)
 {
-	const struct wake *w = ctx;
+	struct wake *w = ctx;
 	const struct memory_image memory = warm_memory(w->warm);
 
-	return memory_image_restore(w->pool, &memory, w->box, err);
+	if (memory_image_restore(w->pool, &memory, w->box, err) < 0)
+		return -1;
+	w->restored = true;
+	return 0;
 }
 
 static int do_adopt(void *ctx, struct error *err)
@@ -25,16 +28,14 @@ static int do_grow(void *ctx, struct error *err)
 	return w->disk > w->warm->record.disk ? box_grow_disk(w->box, w->disk, err) : 0;
 }
 
-int wake_box(const struct wake *wake, struct error *err)
+int wake_box(struct wake *wake, struct error *err)
 {
 	static const struct step steps[] = {
 		{ "restore", "restoring its memory", do_restore, NULL },
 		{ "adopt", "giving it its identity", do_adopt, NULL },
 		{ "grow", NULL, do_grow, NULL },
 	};
-	struct wake copy = *wake;
-
-	return steps_run("wake", steps, ARRAY_LEN(steps), &copy, wake->watch->observer, err);
+	return steps_run("wake", steps, ARRAY_LEN(steps), wake, wake->watch->observer, err);
 }
 
 int wake_undo(const struct wake *wake, const char *layer, const char *backing, uint64_t disk,

@@ -15,13 +15,14 @@ struct wake {
 	uint64_t disk; /* bytes that the disk is to have; 0: as it is */
 	enum adopt_as as;
 	const struct start_watch *watch; /* lent */
+	bool restored; /* out: the memory was restored, whatever came then */
 };
 
 /*
  * Restore it, have its guest take its identity, and let its disk grow: the operation "wake". On failure the box
  * may run or not, and its disk may have been written: the caller takes both back (wake_undo).
  */
-int wake_box(const struct wake *wake, struct error *err) MUST_CHECK;
+int wake_box(struct wake *wake, struct error *err) MUST_CHECK;
 
 /* Power the box off, and make the volume of its disk anew on backing: as if it had never been woken. */
 int wake_undo(const struct wake *wake, const char *layer, const char *backing, uint64_t disk,

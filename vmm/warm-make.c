@@ -2,8 +2,8 @@
 /*
  * Theory: an ordinary box is made, with two differences. It is ephemeral: if this process dies, the next
  * command removes it. And its disk layer bears the warm image's name, not the box's, so that it stays when the
- * box goes. The record is written last; before that, layer and memory image are leftovers that the next
- * warming replaces.
+ * box goes. The record is written last; before that, layer and memory image are leftovers, which the next
+ * warming removes.
  *
  * Before the memory is saved, the guest drops what it has cached and then does once what a restored box
  * will do: take an identity, run a command. So the image is small, and has just those pages that matter.
@@ -12,10 +12,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/log.h"
 #include "vmm/adopt.h"
+#include "vmm/layer-read.h"
 #include "vmm/lock.h"
 #include "vmm/remove.h"
 
@@ -39,10 +41,7 @@ static void making_done(struct making *m)
 
 static int delete_volumes(virStoragePoolPtr pool, const struct warm_names *n, struct error *err)
 {
-	/* the record first: without it the others are leftovers */
-	if (pool_delete(pool, n->record, err) < 0 || pool_delete(pool, n->memory, err) < 0)
-		return -1;
-	return pool_delete(pool, n->layer, err);
+	return warm_forget(pool, n, err) < 0 ? -1 : pool_delete(pool, n->layer, err);
 }
 
 /* ---- the steps ---- */
@@ -184,25 +183,71 @@ static int do_record(void *ctx, struct error *err)
 static struct box_lock *lock_warm(struct making *m, struct error *err)
 {
 	char hex[DIGEST_HEX], uuid[DOMAIN_UUID_TEXT];
-	const char *name = m->warm.names.record;
+	const char *name = m->request->fit.image->volume;
+	struct digest d;
 
-	digest_bytes(name, strlen(name), hex);
+	digest_init(&d);
+	digest_field_text(&d, "warming", m->warm.record.key);
+	digest_hex(&d, hex);
 	(void)snprintf(uuid, sizeof(uuid), "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12,
 		hex + 16, hex + 20);
 	return lock_take(m->pool, uuid, name, 0, err);
 }
 
-/* Under the lock, nothing that is there without a good record is anybody's work: 1 good, 0, -1. */
-static int look(struct making *m, struct error *err)
+/* Another one of this template and key: the one that is about to be made replaces it. */
+static bool is_replaced(const struct making *m, const char *volume, struct warm_names *ret)
 {
-	int found = warm_find(m->conn, m->pool, &m->request->fit, &m->warm, err);
+	return warm_names_of(volume, ret) && !str_equal(ret->layer, m->warm.names.layer) &&
+	       warm_names_fit(ret, m->request->fit.image->template, m->warm.record.key);
+}
 
-	if (found > 0 || (found < 0 && err->kind != ERROR_INVALID))
-		return found;
-	if (found < 0)
-		log_debug("%s", err->text);
-	error_clear(err);
-	return delete_volumes(m->pool, &m->warm.names, err);
+static int forget_others(struct making *m, struct error *err)
+{
+	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
+
+	if (pool_list(m->pool, &volumes, err) < 0)
+		return -1;
+	for (int i = 0; i < volumes.len; i++) {
+		struct warm_names names;
+
+		if (is_replaced(m, virStorageVolGetName(volumes.items[i]), &names) &&
+			warm_forget(m->pool, &names, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Under the lock nothing of this template and key is anybody's work: what is there is damaged, or was left by a
+ * warming that was killed. A layer that boxes stand on stays.
+ */
+static int sweep(struct making *m, struct error *err)
+{
+	_cleanup_(layer_graph_done) struct layer_graph graph = { 0 };
+
+	if (forget_others(m, err) < 0 || layer_graph_read(m->conn, m->pool, &graph, err) < 0)
+		return -1;
+	for (size_t i = 0; i < graph.len; i++) {
+		const struct layer *layer = &graph.layers[i];
+		struct warm_names names;
+
+		if (is_replaced(m, layer->name, &names) && !layer->children && !layer->tops &&
+			!layer->labels && pool_delete(m->pool, names.layer, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Names that nothing has. */
+static int draw_names(struct making *m, struct error *err)
+{
+	uint32_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return error_set(err, ERROR_FAILED, "cannot draw a random number");
+	warm_names_make(
+		m->request->fit.image->template, m->warm.record.key, number, &m->warm.names);
+	return 0;
 }
 
 static int make(struct making *m, struct error *err)
@@ -229,25 +274,24 @@ int warm_make(virConnectPtr conn, const struct warm_request *request, struct war
 	bool *ret_made, struct error *err)
 {
 	_cleanup_(making_done) struct making m = { .conn = conn, .request = request };
-	struct warm_names *names = &m.warm.names;
-	struct warm_record *record = &m.warm.record;
 	int found;
 
 	m.pool = pool_open(conn, err);
-	if (!m.pool || warm_key(conn, &request->fit, record->key, err) < 0)
+	if (!m.pool || warm_key(conn, &request->fit, m.warm.record.key, err) < 0)
 		return -1;
-	warm_names_make(request->fit.image->template, record->key, names);
 	m.lock = lock_warm(&m, err);
 	if (!m.lock)
 		return -1;
-	found = look(&m, err);
-	if (found < 0)
+	found = warm_find(conn, m.pool, &request->fit, &m.warm, err);
+	if (found < 0 && err->kind != ERROR_INVALID)
 		return -1;
-	if (found == 0 &&
-		(warm_key(conn, &request->fit, record->key, err) < 0 || make(&m, err) < 0))
+	if (found < 0)
+		log_debug("%s", err->text);
+	error_clear(err);
+	if (found <= 0 && (draw_names(&m, err) < 0 || sweep(&m, err) < 0 || make(&m, err) < 0))
 		return error_wrap(err, "cannot warm the image '%s'", request->fit.image->volume);
 	if (ret_made)
-		*ret_made = found == 0;
+		*ret_made = found <= 0;
 	*ret = m.warm;
 	m.warm = (struct warm){ 0 };
 	return 0;

@@ -121,19 +121,49 @@ static int read_record(virStoragePoolPtr pool, struct warm *warm, const char *ke
 	return 0;
 }
 
+/* A record of this template and key: 1, 0, -1. */
+static int find_record(virStoragePoolPtr pool, const char *template, const char *key,
+	struct warm_names *ret, struct error *err)
+{
+	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
+
+	if (pool_list(pool, &volumes, err) < 0)
+		return -1;
+	for (int i = 0; i < volumes.len; i++) {
+		const char *name = virStorageVolGetName(volumes.items[i]);
+		struct warm_names names;
+
+		if (warm_names_of(name, &names) && str_equal(name, names.record) &&
+			warm_names_fit(&names, template, key)) {
+			*ret = names;
+			return 1;
+		}
+	}
+	return 0;
+}
+
 int warm_find(virConnectPtr conn, virStoragePoolPtr pool, const struct warm_fit *fit,
 	struct warm *ret, struct error *err)
 {
+	_cleanup_warm_ struct warm warm = { 0 };
 	char key[DIGEST_HEX];
-	int there;
+	int found;
 
 	if (warm_key(conn, fit, key, err) < 0)
 		return -1;
-	warm_names_make(fit->image->template, key, &ret->names);
-	there = pool_has(pool, ret->names.record, err);
-	if (there <= 0)
-		return there;
-	if (read_record(pool, ret, key, fit, err) < 0)
+	found = find_record(pool, fit->image->template, key, &warm.names, err);
+	if (found <= 0)
+		return found;
+	if (read_record(pool, &warm, key, fit, err) < 0 || check_volumes(pool, &warm, err) < 0)
 		return -1;
-	return check_volumes(pool, ret, err);
+	*ret = warm;
+	warm = (struct warm){ 0 };
+	return 1;
+}
+
+int warm_forget(virStoragePoolPtr pool, const struct warm_names *names, struct error *err)
+{
+	/* the record first: without it the others are leftovers */
+	return pool_delete(pool, names->record, err) < 0 ? -1
+							 : pool_delete(pool, names->memory, err);
 }

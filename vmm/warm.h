@@ -35,11 +35,14 @@ int warm_key(virConnectPtr conn, const struct warm_fit *fit, char key[DIGEST_HEX
 
 /*
  * The warm image that fits, with all its volumes there: 1; 0 when there is none; -1. One whose record
- * cannot be read, or whose volumes are not what it says, is -1 with ERROR_INVALID. ret is zeroed; its names
- * are set whatever comes of it.
+ * cannot be read, or whose volumes are not what it says, is -1 with ERROR_INVALID. ret is zeroed.
  */
 int warm_find(virConnectPtr conn, virStoragePoolPtr pool, const struct warm_fit *fit,
 	struct warm *ret, struct error *err) MUST_CHECK;
+
+/* Take record and memory away: it is not found any more. Its layer stays for those who stand on it. */
+int warm_forget(
+	virStoragePoolPtr pool, const struct warm_names *names, struct error *err) MUST_CHECK;
 
 /* The memory image of it, lent. */
 struct memory_image warm_memory(const struct warm *warm);

@@ -103,13 +103,27 @@ static void test_what_is_out_of_bounds_is_refused(void **state)
 
 static void test_names(void **state)
 {
+	char other[DIGEST_HEX];
 	struct warm_names names;
 
 	(void)state;
-	warm_names_make("blank", key, &names);
-	assert_string_equal(names.layer, "warm-blank-0123456789abcdef.qcow2");
-	assert_string_equal(names.memory, "warm-blank-0123456789abcdef.mem");
-	assert_string_equal(names.record, "warm-blank-0123456789abcdef.json");
+	memcpy(other, key, sizeof(other));
+	other[15] = '0';
+	warm_names_make("blank", key, 0xabc, &names);
+	assert_string_equal(names.layer, "warm-blank-0123456789abcdef-00000abc.qcow2");
+	assert_string_equal(names.memory, "warm-blank-0123456789abcdef-00000abc.mem");
+	assert_string_equal(names.record, "warm-blank-0123456789abcdef-00000abc.json");
+	assert_true(warm_names_fit(&names, "blank", key));
+	assert_false(warm_names_fit(&names, "blan", key));
+	assert_false(warm_names_fit(&names, "blank", other));
+	memset(&names, 0, sizeof(names));
+	assert_true(warm_names_of("warm-blank-0123456789abcdef-00000abc.mem", &names));
+	assert_string_equal(names.record, "warm-blank-0123456789abcdef-00000abc.json");
+	assert_false(warm_names_of("warm-blank-0123456789abcdef-00000abc.img", &names));
+	assert_false(warm_names_of("box-blank-0123456789abcdef-00000abc.mem", &names));
+	/* a template whose name begins as another's */
+	warm_names_make("blank-2", key, 1, &names);
+	assert_false(warm_names_fit(&names, "blank", key));
 }
 
 int main(void)
