@@ -19,7 +19,7 @@ done
 
 # boot TEMPLATE: a box is made and removed; the milliseconds of its boot are added to its list
 boot() {
-	assert_status 0 lab_run box new --timing --template "$1" "ratio-$1"
+	assert_status 0 lab_run box new --cold --timing --template "$1" "ratio-$1"
 	awk '$2 == "timing" && ($3 == "new.start" || $3 == "new.ready") {ms += $4} END {printf "%d\n", ms}' \
 		<<<"$err" >>"$scratch/$1"
 	assert_status 0 lab_run box rm --force "ratio-$1"

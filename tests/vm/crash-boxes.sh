@@ -52,7 +52,7 @@ assert_status 0 lab_run box rm --force one
 hollow_nothing_left 'rm of a half-made box'
 
 # Ended (a shell's background commands ignore INT) while it waits for the guest: undone, and ended as the signal would have.
-"$lab" run -- box new --template hollow one </dev/null >"$scratch/out" 2>"$scratch/err" &
+"$lab" run -- box new --cold --template hollow one </dev/null >"$scratch/out" 2>"$scratch/err" &
 pid=$!
 wait_until 60 lab_run sh -c 'ip -o link | grep -q bxt'
 kill -TERM "$pid"
@@ -62,7 +62,7 @@ assert_equal 143 "$status" "$(cat "$scratch/err")"
 hollow_nothing_left 'SIGTERM'
 
 # libvirtd dies meanwhile: an error; it stays half made and says so; the next command cleans up.
-"$lab" run -- box new --template hollow one </dev/null >"$scratch/out" 2>"$scratch/err" &
+"$lab" run -- box new --cold --template hollow one </dev/null >"$scratch/out" 2>"$scratch/err" &
 pid=$!
 wait_until 60 lab_run sh -c 'ip -o link | grep -q bxt'
 "$lab" kill-libvirtd

@@ -54,7 +54,7 @@ hollow_away() {
 }
 
 hollow_new() {
-	lab_run box new --template hollow "$@"
+	lab_run box new --cold --template hollow "$@"
 }
 
 hollow_pending() {

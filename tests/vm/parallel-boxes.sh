@@ -15,7 +15,7 @@ hollow_nothing_left 'set-up'
 # Five at once, without names. They wait for guests that never come, and are killed.
 pids=()
 for i in {1..5}; do
-	"$lab" run -- box new --template hollow </dev/null >"$scratch/out.$i" 2>&1 &
+	"$lab" run -- box new --cold --template hollow </dev/null >"$scratch/out.$i" 2>&1 &
 	pids+=($!)
 done
 all_started() {
@@ -40,7 +40,7 @@ assert_equal 5 "$(cat "$scratch/a" "$scratch/b" <(echo "$err") | grep -c 'remove
 hollow_nothing_left 'recovery by two at once'
 
 # A held box: new waits for a guest that never comes.
-"$lab" run -- box new --template hollow one </dev/null >"$scratch/out" 2>&1 &
+"$lab" run -- box new --cold --template hollow one </dev/null >"$scratch/out" 2>&1 &
 pid=$!
 wait_until 60 lab_run sh -c 'ip -o link | grep -q bxt'
 begin=$SECONDS

@@ -53,7 +53,7 @@ assert_contains "$(jq -r .verified <<<"$info")" "$version"
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+ ]] || fail "the image of $template names no version of its agent: '$package'"
 
 on_exit box rm --force "$name"
-assert_status 0 box new --template "$template" "$name"
+assert_status 0 box new --cold --template "$template" "$name"
 
 # The agent, on the PATH of a command that is no login; it says the version that the manifest has.
 assert_contains "$(in_box "$template" --version)" "$version"
