@@ -6,6 +6,7 @@
 #include "cli/box-text.h"
 #include "cli/output.h"
 #include "vmm/drill-record.h"
+#include "vmm/golden.h"
 #include "vmm/info.h"
 #include "vmm/pool.h"
 
@@ -67,14 +68,44 @@ static void show_doors(struct str *out, const struct box *box)
 	}
 }
 
-static void show_provenance(struct str *out, const struct box *box)
+/* Another image that a new box of the template would stand on: 1 and its volume, or 0. */
+static int newer_image(const struct box *box, virConnectPtr conn, struct golden *ret)
+{
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
+	_cleanup_template_ struct template template = { 0 };
+	struct error ignored = { 0 };
+
+	/* its template may be another machine's, its image long gone: then nothing can be said */
+	if (template_load(box->meta.template, &template, &ignored) < 0)
+		return 0;
+	pool = pool_open(conn, &ignored);
+	if (!pool || golden_find(pool, &template, ret, &ignored) < 0)
+		return 0;
+	return !str_equal(ret->image.volume, box->meta.image);
+}
+
+static void show_image(struct str *out, const struct box *box, virConnectPtr conn)
+{
+	struct golden newer;
+
+	row(out, "IMAGE", "%s", box->meta.image);
+	if (!newer_image(box, conn, &newer))
+		return;
+	row(out, "", "a new box of '%s' would stand on %s", box->meta.template, newer.image.volume);
+	row(out, "",
+		"this one keeps its own; to move on: box new --template %s NAME, then take your",
+		box->meta.template);
+	row(out, "", "work along (git push, box cp) and log in there");
+}
+
+static void show_provenance(struct str *out, const struct box *box, virConnectPtr conn)
 {
 	char created[META_TIME_MAX];
 	const struct box_meta *m = &box->meta;
 
 	row(out, "CREATED", "%s", meta_time_format(m->created, created));
 	row(out, "ORIGIN", "%s%s", m->clone ? "clone of " : "mint", m->clone ? m->source : "");
-	row(out, "IMAGE", "%s", m->image);
+	show_image(out, box, conn);
 	if (*m->digest)
 		row(out, "DIGEST", "%s", m->digest);
 	if (*m->agent)
@@ -136,7 +167,7 @@ static int show_text(
 
 	show_state(&out, box, info);
 	show_doors(&out, box);
-	show_provenance(&out, box);
+	show_provenance(&out, box, conn);
 	show_drill(&out, box, conn);
 	show_snapshots(&out, box, info);
 	return output_str(&out, err);
@@ -237,11 +268,14 @@ static json_t *json_snapshots(const struct box *box, const struct box_info *info
 	return TAKE(list);
 }
 
-static int show_json(const struct box *box, const struct box_info *info, struct error *err)
+static int show_json(
+	const struct box *box, const struct box_info *info, virConnectPtr conn, struct error *err)
 {
+	struct golden newer;
 	_cleanup_json_ json_t *o = json_object();
 
 	if (json_state(o, box, info, err) < 0 || json_resources(o, box, info, err) < 0 ||
+		json_set_bool(o, "image_current", !newer_image(box, conn, &newer), err) < 0 ||
 		json_set_new(o, "doors", json_doors(box, err), err) < 0 ||
 		json_set_new(o, "snapshots", json_snapshots(box, info, err), err) < 0)
 		return -1;
@@ -255,6 +289,6 @@ int cmd_info(struct session *s, const struct call *call, struct error *err)
 	(void)call;
 	if (box_info(s->conn, &s->box, &info, err) < 0)
 		return -1;
-	return s->global.json ? show_json(&s->box, &info, err)
+	return s->global.json ? show_json(&s->box, &info, s->conn, err)
 			      : show_text(&s->box, &info, s->conn, err);
 }

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "cli/image.h"
 #include "cli/output.h"
+#include "vmm/box.h"
 
 /* A volume's name without its ending: what people type. */
 static void short_name(const char *volume, char name[VOLUME_NAME_MAX])
@@ -42,9 +43,29 @@ static uint64_t bytes_of(const struct image_work *work, const char *volume)
 	return v ? v->bytes : 0;
 }
 
-static void list_row(const struct image_work *work, const struct manifest *m, struct table *table)
+/* Names of the boxes of that lineage, at most max and how many more; "-" when there is none. */
+static void name_boxes(
+	const struct box_rows *boxes, const char *volume, size_t max, struct str *out)
 {
+	size_t count = 0;
+
+	vec_foreach(struct box_row, b, boxes) {
+		if (str_equal(b->meta.image, volume) && count++ < max)
+			str_printf(out, "%s%s", count > 1 ? "," : "", b->name);
+	}
+	if (count > max)
+		str_printf(out, ",+%zu", count - max);
+	if (count == 0)
+		str_append_char(out, '-');
+}
+
+static void list_row(const struct image_work *work, const struct manifest *m,
+	const struct box_rows *boxes, struct table *table)
+{
+	_cleanup_str_ struct str on = STR_INIT;
 	char name[VOLUME_NAME_MAX], size[32];
+
+	name_boxes(boxes, m->volume, 4, &on);
 
 	short_name(m->volume, name);
 	table_cell(table, name);
@@ -55,21 +76,25 @@ static void list_row(const struct image_work *work, const struct manifest *m, st
 	table_cellf(table, "%zu", inventory_users(&work->store.view, m->volume));
 	table_cell(table, m->created);
 	table_cell(table, state_of(work, m));
+	table_cell(table, str_get(&on));
 }
 
 static int list_table(const struct image_work *work, size_t count, struct error *err)
 {
 	static const char *const headings[] = { "IMAGE", "TEMPLATE", "RELEASE", "SIZE", "BASE",
-		"USERS", "CREATED", "STATE" };
+		"USERS", "CREATED", "STATE", "BOXES" };
 	_cleanup_(table_done) struct table table = TABLE_INIT(headings);
+	_cleanup_box_rows_ struct box_rows boxes = VEC_INIT;
 
 	if (!count) {
 		session_note(work->s, "no images yet; make one: box image mint blank");
 		return 0;
 	}
+	if (box_list(work->s->conn, &boxes, err) < 0)
+		return -1;
 	for (size_t i = 0; i < work->store.view.manifest_count; i++)
 		if (work->store.manifests[i].kind == MANIFEST_GOLDEN)
-			list_row(work, &work->store.manifests[i], &table);
+			list_row(work, &work->store.manifests[i], &boxes, &table);
 	return output_table(&table, err);
 }
 
@@ -102,9 +127,28 @@ static int fill_json(
 	return json_set_u64(o, "users", inventory_users(&work->store.view, m->volume), err);
 }
 
+static int json_boxes(
+	const struct box_rows *boxes, const char *volume, json_t *o, struct error *err)
+{
+	json_t *list = json_array();
+
+	if (json_set_new(o, "boxes", list, err) < 0)
+		return -1;
+	vec_foreach(struct box_row, b, boxes) {
+		if (str_equal(b->meta.image, volume) &&
+			json_add_new(list, json_string(b->name), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int list_json(const struct image_work *work, struct error *err)
 {
+	_cleanup_box_rows_ struct box_rows boxes = VEC_INIT;
 	_cleanup_json_ json_t *list = json_array();
+
+	if (box_list(work->s->conn, &boxes, err) < 0)
+		return -1;
 
 	for (size_t i = 0; i < work->store.view.manifest_count; i++) {
 		json_t *o;
@@ -113,7 +157,8 @@ static int list_json(const struct image_work *work, struct error *err)
 			continue;
 		o = json_object();
 		if (json_add_new(list, o, err) < 0 ||
-			fill_json(work, &work->store.manifests[i], o, err) < 0)
+			fill_json(work, &work->store.manifests[i], o, err) < 0 ||
+			json_boxes(&boxes, work->store.manifests[i].volume, o, err) < 0)
 			return -1;
 	}
 	return output_listing(1, "images", TAKE(list), err);

@@ -7,6 +7,7 @@
 
 #include "base/run.h"
 #include "base/xml.h"
+#include "vmm/network.h"
 
 void bare_die(const char *fmt, ...)
 {
@@ -42,9 +43,23 @@ int bare_run(const char *const *argv, const char *const *env, bool quiet)
 
 /* ---- making ---- */
 
+static void put_nic(struct xml_writer *w, const char *uuid, const struct box_meta *meta)
+{
+	char mac[DOMAIN_MAC_TEXT];
+
+	domain_mac(uuid, mac);
+	xml_open(w, "interface", "type", "network", NULL);
+	xml_empty(w, "mac", "address", mac, NULL);
+	xml_empty(w, "source", "network", NETWORK_NAME, NULL);
+	xml_empty(w, "target", "dev", meta->tap, NULL);
+	xml_empty(w, "model", "type", "virtio", NULL);
+	xml_empty(w, "port", "isolated", "yes", NULL);
+	xml_empty(w, "rom", "enabled", "no", NULL);
+	xml_close(w);
+}
+
 static void put_devices(struct xml_writer *w, const char *name, const char *disk)
 {
-	xml_open(w, "devices", NULL);
 	xml_open(w, "disk", "type", "file", "device", "disk", NULL);
 	xml_empty(w, "driver", "name", "qemu", "type", "qcow2", "discard", "unmap", NULL);
 	xml_empty(w, "source", "file", disk, NULL);
@@ -57,7 +72,6 @@ static void put_devices(struct xml_writer *w, const char *name, const char *disk
 	xml_close(w);
 	xml_empty(w, "controller", "type", "usb", "model", "none", NULL);
 	xml_empty(w, "memballoon", "model", "none", NULL);
-	xml_close(w);
 }
 
 static char *make_xml(const char *name, const char *uuid, const char *disk,
@@ -88,7 +102,10 @@ static char *make_xml(const char *name, const char *uuid, const char *disk,
 	xml_close(w);
 	xml_empty(w, "smbios", "mode", "sysinfo", NULL);
 	xml_close(w);
+	xml_open(w, "devices", NULL);
 	put_devices(w, name, disk);
+	put_nic(w, uuid, meta);
+	xml_close(w);
 	return xml_finish(w, err);
 }
 
@@ -103,6 +120,19 @@ static void fill_meta(struct box_meta *meta, const char *uuid, const struct clon
 		meta->clone = true;
 		(void)snprintf(meta->source, sizeof(meta->source), "%s", clone->from);
 	}
+}
+
+/* As a real box has it: a reservation, and the hook lets the port's frames through while it runs. */
+static void reserve_address(virConnectPtr conn, const char *uuid, struct box_meta *meta)
+{
+	_cleanup_(virNetworkFree_p) virNetworkPtr net = NULL;
+	struct error err = { 0 };
+	char mac[DOMAIN_MAC_TEXT];
+
+	domain_mac(uuid, mac);
+	net = network_open(conn, &err);
+	if (!net || network_reserve(net, mac, &meta->address, &err) < 0)
+		bare_die("%s", err.text);
 }
 
 void bare_new(virConnectPtr conn, virStoragePoolPtr pool, const char *name, struct clone *clone)
@@ -124,6 +154,7 @@ void bare_new(virConnectPtr conn, virStoragePoolPtr pool, const char *name, stru
 	(void)snprintf(
 		path, sizeof(path), "%.*s/%s", (int)(strrchr(golden, '/') - golden), golden, layer);
 	fill_meta(&meta, uuid, clone);
+	reserve_address(conn, uuid, &meta);
 	xml = make_xml(name, uuid, path, &meta, &err);
 	dom = xml ? virDomainDefineXML(conn, xml) : NULL;
 	if (!dom)

@@ -7,13 +7,16 @@
  *
  *	chain-model OPERATIONS [SEED]
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/run.h"
 #include "base/str.h"
 #include "tests/vm/bare-box.h"
 #include "vmm/layer-read.h"
+#include "vmm/network.h"
 
 enum { BOXES = 6, LABELS = 6 };
 
@@ -76,6 +79,50 @@ static bool same(const struct model_box *m)
 		if (!same_label(&real, m, i))
 			return false;
 	return true;
+}
+
+/* Lines that the program writes and that have the text with a hexadecimal digit behind it. */
+static size_t count_lines(const char *const *argv, const char *part)
+{
+	_cleanup_str_ struct str text = STR_INIT;
+	struct run run = { .argv = argv, .output = &text, .timeout_ms = 60000 };
+	struct error err = { 0 };
+	size_t count = 0;
+
+	if (run_program(&run, NULL, &err) < 0)
+		bare_die("%s", err.text);
+	for (const char *at = str_get(&text); (at = strstr(at, part));) {
+		if (isxdigit((unsigned char)at[strlen(part)])) {
+			at += strcspn(at, "\n");
+			count++;
+		} else {
+			at += strlen(part);
+		}
+	}
+	return count;
+}
+
+/* One address for each box, and the rules know the running ones alone. */
+static void check_network(void)
+{
+	static const char *const net[] = { "virsh", "-q", "net-dumpxml", NETWORK_NAME, NULL };
+	static const char *const rules[] = { "nft", "list", "ruleset", NULL };
+	static const char *const ports[] = { "ls", "/run/box/ports", NULL };
+	size_t there = 0, running = 0;
+
+	for (size_t i = 0; i < BOXES; i++) {
+		there += boxes[i].there;
+		running += boxes[i].running;
+	}
+	if (count_lines(net, "<host mac='") != there)
+		bare_die("operation %lu: %zu reservations for %zu boxes", operation_now,
+			count_lines(net, "<host mac='"), there);
+	if (count_lines(ports, "-") != running)
+		bare_die("operation %lu: the hook knows %zu boxes where %zu run", operation_now,
+			count_lines(ports, "-"), running);
+	if ((count_lines(rules, "\"bxt") > 0) != (running > 0))
+		bare_die("operation %lu: %zu boxes run, and %zu lines of the rules name their taps",
+			operation_now, running, count_lines(rules, "\"bxt"));
 }
 
 /* Every chain is in order, and every layer is needed. */
@@ -365,6 +412,7 @@ static void check_all_boxes(void)
 		if (boxes[i].there && !same(&boxes[i]))
 			bare_die("operation %lu: box %s has other content than it had",
 				operation_now, boxes[i].name);
+	check_network();
 }
 
 static void one_operation(void)
@@ -381,7 +429,7 @@ static void one_operation(void)
 		check_all_boxes();
 }
 
-/* Nothing but what was there before: no layer, no lock, no domain. */
+/* Nothing but what was there before: no layer, lock, domain, reservation, element of a set. */
 static void check_nothing_left(void)
 {
 	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
@@ -402,6 +450,7 @@ static void check_nothing_left(void)
 		if (str_starts(name, "box-") || str_starts(name, "lock-"))
 			bare_die("volume %s is left", name);
 	}
+	check_network();
 }
 
 int main(int argc, char **argv)

@@ -76,14 +76,8 @@ hollow_nothing_left 'the death of libvirtd'
 
 # ---- rm ----
 
-# A box without a guest that answers: an ephemeral one is not needed, a fault keeps it. The operation in
-# its metadata is cleared, which makes it a finished one.
 make_box() {
-	BOX_FAULT=new.start:kill assert_status 137 hollow_new "$1"
-	lab_run sh -c 'virsh -q metadata "$0" urn:box:domain | grep -v "<operation" |
-		virsh -q metadata "$0" urn:box:domain --key box --set "$(cat)" --config --live >/dev/null
-		for lock in $(virsh -q vol-list box | awk "/^ *lock-/ {print \$1}"); do
-			virsh -q vol-delete --pool box "$lock" >/dev/null; done' "$1"
+	hollow_box "$1"
 	assert_equal "$1 running" "$(states)"
 }
 
