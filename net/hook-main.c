@@ -5,6 +5,8 @@
  *
  *	box-hook apply    put the isolation rules right; for a host without boxnet there is nothing to do
  *	box-hook check    say what is not right; status 1 when something is not
+ *	box-hook remove   take rules, hooks, units and configuration away, as "box teardown-host" does; for
+ *	                  who has no box any more, as a package that is purged. Refused while a box runs
  *
  * Exit status: 0 done, 1 it went wrong (libvirt gives up the start), 2 asked wrong.
  */
@@ -15,6 +17,7 @@
 #include "base/str.h"
 #include "net/firewalls.h"
 #include "net/hook.h"
+#include "net/host.h"
 
 static int verb_apply(struct error *err)
 {
@@ -41,6 +44,17 @@ static int verb_check(struct error *err)
 	return 0;
 }
 
+static int verb_remove(struct error *err)
+{
+	_cleanup_host_ struct host h = { .root = "", .paths = &isolation_paths };
+	bool changed = false;
+
+	if (host_teardown(&h, &changed, err) < 0 || firewalls_take_back(err) < 0)
+		return -1;
+	printf("%s\n", changed ? "isolation rules removed" : "nothing to remove");
+	return 0;
+}
+
 static int run(int argc, char **argv, struct error *err)
 {
 	int kind = hook_kind_of(argv[0]);
@@ -61,7 +75,10 @@ static int run(int argc, char **argv, struct error *err)
 		return verb_apply(err);
 	if (argc == 2 && str_equal(argv[1], "check"))
 		return verb_check(err);
-	return error_set(err, ERROR_USAGE, "usage: box-hook apply|check, or as a hook of libvirt");
+	if (argc == 2 && str_equal(argv[1], "remove"))
+		return verb_remove(err);
+	return error_set(
+		err, ERROR_USAGE, "usage: box-hook apply|check|remove, or as a hook of libvirt");
 }
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 
-enum { PROGRAM_MAX = 32 << 20 };
+enum { PROGRAM_MAX = 32 << 20, UNIT_MAX = 64 << 10 };
 
 #define UNIT "/etc/systemd/system/box-isolation.service"
 #define UNIT_WANTED "/etc/systemd/system/multi-user.target.wants/box-isolation.service"
@@ -50,7 +50,7 @@ static int add_config(struct host *h, struct error *err)
 
 /*
  * The hook is a copy, not a link: AppArmor lets libvirtd run what is below /etc/libvirt/hooks and
- * nothing in libexec.
+ * nothing in libexec. And so the rules outlive the removal of the program.
  */
 static int add_hook(struct host *h, const char *name, const char *path, struct error *err)
 {
@@ -65,46 +65,39 @@ static int add_hook(struct host *h, const char *name, const char *path, struct e
 	return f->content ? 0 : -1;
 }
 
-/* Before libvirt starts its networks and boxes, after those who may flush what they did not write. */
-static int add_unit(struct host *h, struct error *err)
+/*
+ * Files that are installed beside the programs; what they run is the copy among the hooks. nftables.service
+ * flushes what it did not write; Docker makes its chains anew, and may have FORWARD drop (firewalls.h).
+ */
+static const struct {
+	const char *name, *path, *file;
+} units[] = {
+	{ "boot unit", UNIT, "box-isolation.service" },
+	{ "drop-in of nftables.service", DROP_IN, "nftables-drop-in.conf" },
+	{ "drop-in of docker.service", DOCKER_DROP_IN, "docker-drop-in.conf" },
+};
+
+static int add_shipped(struct host *h, size_t i, struct error *err)
 {
+	_cleanup_free_ char *from = str_format(err, "%s/%s", h->units, units[i].file);
 	_cleanup_str_ struct str text = STR_INIT;
 
-	str_append(&text,
-		"# box: written by \"box setup-host\"\n"
-		"[Unit]\n"
-		"Description=Isolation rules of boxes\n"
-		"After=nftables.service firewalld.service ufw.service netfilter-persistent.service\n"
-		"Before=libvirtd.service virtnetworkd.service virtqemud.service\n"
-		"\n"
-		"[Service]\n"
-		"Type=oneshot\n"
-		"RemainAfterExit=yes\n");
-	str_printf(&text, "ExecStart=%s apply\nExecReload=%s apply\n", h->program, h->program);
-	str_append(&text, "\n[Install]\nWantedBy=multi-user.target\n");
-	return add_text(h, "boot unit", UNIT, &text, err);
+	if (!from)
+		return -1;
+	if (file_read(AT_FDCWD, from, UNIT_MAX, &text, err) < 0)
+		return error_hint(err, "; is box installed completely?");
+	return add_text(h, units[i].name, units[i].path, &text, err);
 }
 
-/* nftables.service begins with "flush ruleset", at start, reload and stop. */
-static int add_drop_in(struct host *h, struct error *err)
+static int add_units(struct host *h, bool complete, struct error *err)
 {
-	_cleanup_str_ struct str text = STR_INIT;
-
-	str_append(&text, "# box: written by \"box setup-host\"\n[Service]\n");
-	str_printf(&text, "ExecStartPost=-%s apply\nExecReload=-%s apply\nExecStopPost=-%s apply\n",
-		h->program, h->program, h->program);
-	return add_text(h, "drop-in of nftables.service", DROP_IN, &text, err);
-}
-
-/* Docker makes its chains anew, and may have FORWARD drop: firewalls.h. */
-static int add_docker_drop_in(struct host *h, struct error *err)
-{
-	_cleanup_str_ struct str text = STR_INIT;
-
-	str_printf(&text,
-		"# box: written by \"box setup-host\"\n[Service]\nExecStartPost=-%s apply\n",
-		h->program);
-	return add_text(h, "drop-in of docker.service", DOCKER_DROP_IN, &text, err);
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		if (!complete)
+			(void)add(h, units[i].name, units[i].path);
+		else if (add_shipped(h, i, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int add_wanted(struct host *h, struct error *err)
@@ -129,9 +122,7 @@ int host_files_plan(struct host *h, bool complete, struct error *err)
 	}
 	if (complete && !h->systemd)
 		return 0; /* the network hook brings the rules at boot, before any box */
-	if (add_unit(h, err) < 0 || add_drop_in(h, err) < 0 || add_docker_drop_in(h, err) < 0)
-		return -1;
-	return add_wanted(h, err);
+	return add_units(h, complete, err) < 0 ? -1 : add_wanted(h, err);
 }
 
 /* 1: it is there, *ret holds it; 0: it is not. */

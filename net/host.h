@@ -36,7 +36,8 @@ struct host_file {
 struct host {
 	/* wanted; set by the caller before host_plan */
 	const char *root; /* "" ; tests: a folder that stands for / */
-	const char *program; /* path of box-hook, which is copied and named in the unit */
+	const char *program; /* path of box-hook, which is copied */
+	const char *units; /* folder of the unit and the drop-in, as installed */
 	const char *subnet; /* BOX_SUBNET; NULL: choose */
 	const char *dns; /* BOX_DNS; NULL: keep what is set up, else the default */
 	const struct isolation_paths *paths;

@@ -23,6 +23,7 @@ struct setup {
 	struct setup_report *report;
 	struct host host; /* owned */
 	char *program; /* owned: path of box-hook */
+	char *units; /* owned: folder of what systemd gets */
 	virConnectPtr conn; /* owned */
 };
 
@@ -30,6 +31,7 @@ static void setup_done(struct setup *s)
 {
 	host_done(&s->host);
 	free(s->program);
+	free(s->units);
 	if (s->conn)
 		(void)virConnectClose(s->conn);
 }
@@ -51,10 +53,12 @@ static int connect_here(struct setup *s, struct error *err)
 static int begin(struct setup *s, struct error *err)
 {
 	s->program = place_libexec("box-hook", err);
-	if (!s->program)
+	s->units = place_data("net/systemd", err);
+	if (!s->program || !s->units)
 		return -1;
 	s->host.root = "";
 	s->host.program = s->program;
+	s->host.units = s->units;
 	s->host.subnet = s->request->subnet;
 	s->host.dns = s->request->dns;
 	s->host.paths = &isolation_paths;
