@@ -243,7 +243,7 @@ int doctor_look_addresses(struct doctor *d, struct finding *ret, struct error *e
 	_cleanup_free_ struct box_hardware *all = NULL;
 
 	finding_repair(ret,
-		"box info BOX; virsh net-update boxnet ... ip-dhcp-host, or mint the box anew");
+		"box setup-host, which reserves what boxes lack; the rest: virsh net-update boxnet");
 	if (!net || network_view_read(net, &view, err) < 0 || box_list(d->conn, &rows, err) < 0)
 		return -1;
 	all = calloc(rows.len + 1, sizeof(*all));

@@ -138,6 +138,26 @@ int network_reserve(virNetworkPtr net, const char *mac, uint32_t *ret, struct er
 	return done < 0 ? -1 : 0;
 }
 
+int network_reserve_again(virNetworkPtr net, const char *mac, uint32_t address, struct error *err)
+{
+	_cleanup_network_view_ struct network_view view = { 0 };
+	_cleanup_free_ char *xml = NULL;
+	uint32_t mask;
+
+	if (network_view_read(net, &view, err) < 0)
+		return -1;
+	mask = view.prefix ? ~0u << (32 - view.prefix) : 0;
+	if (network_view_find(&view, mac) || (address & mask) != (view.gateway & mask) ||
+		address == view.gateway)
+		return 0;
+	xml = host_xml(mac, address, err);
+	if (!xml)
+		return -1;
+	if (update_host(net, VIR_NETWORK_UPDATE_COMMAND_ADD_LAST, xml) < 0)
+		return error_virt(err, "cannot reserve the address of %s again", mac);
+	return 1;
+}
+
 int network_release(virConnectPtr conn, const char *mac, struct error *err)
 {
 	_cleanup_(virNetworkFree_p) virNetworkPtr net = virNetworkLookupByName(conn, NETWORK_NAME);

@@ -67,6 +67,13 @@ int network_reserve(
 	virNetworkPtr net, const char *mac, uint32_t *ret, struct error *err) MUST_CHECK;
 
 /*
+ * Reserve just this address (host byte order) for a MAC that has none: 1. 0 when it has one, whichever, or
+ * the address is not of this network.
+ */
+int network_reserve_again(
+	virNetworkPtr net, const char *mac, uint32_t address, struct error *err) MUST_CHECK;
+
+/*
  * Give the reservation of this MAC back, and see that it is gone. A missing one is a success, and so is
  * a missing network; one that is not active is changed all the same.
  */

@@ -91,6 +91,32 @@ static int do_network(void *ctx, struct error *err)
 	return 0;
 }
 
+/* Boxes that outlived the network, by a teardown that kept the pool, get the addresses that they had. */
+static int do_addresses(void *ctx, struct error *err)
+{
+	struct setup *s = ctx;
+	_cleanup_(virNetworkFree_p) virNetworkPtr net = network_open(s->conn, err);
+	_cleanup_box_rows_ struct box_rows rows = VEC_INIT;
+
+	if (!net || box_list(s->conn, &rows, err) < 0)
+		return -1;
+	vec_foreach(const struct box_row, row, &rows) {
+		_cleanup_box_ struct box box = { 0 };
+		struct box_hardware hardware = { 0 };
+		int done = 0;
+
+		if (row->damaged || !row->meta.address)
+			continue;
+		if (box_find(s->conn, row->name, &box, err) < 0 ||
+			box_hardware(&box, &hardware, err) < 0 ||
+			(*hardware.mac && (done = network_reserve_again(
+						   net, hardware.mac, row->meta.address, err)) < 0))
+			return -1;
+		s->report->changed |= done > 0;
+	}
+	return 0;
+}
+
 static int do_pool(void *ctx, struct error *err)
 {
 	struct setup *s = ctx;
@@ -127,6 +153,7 @@ int setup_host(const struct setup_request *request, struct setup_report *ret, st
 	static const struct step steps[] = {
 		{ "host", NULL, do_host, NULL },
 		{ "network", "setting up the network", do_network, NULL },
+		{ "addresses", NULL, do_addresses, NULL },
 		{ "pool", "setting up the storage pool", do_pool, NULL },
 		{ "check", "checking the rules", do_check, NULL },
 	};
