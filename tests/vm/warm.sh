@@ -76,6 +76,8 @@ for name in "$a" "$b"; do
 	[ $((then - now)) -lt 60 ] || fail "the clock is ahead: $then, $now"
 done
 
+wan=$(in_a sh -c 'getent ahostsv4 example.test | sed "s/ .*//;q"')
+
 # What is written into one's memory is not in the other, nor in what is made after it.
 assert_status 0 in_a sh -c 'echo "secret-of-a" >/dev/shm/secret'
 assert_status 1 in_b cat /dev/shm/secret
@@ -102,9 +104,17 @@ assert_status 7 lab_run box run --timing -- sh -c 'hostname; exit 7'
 assert_contains "$err" 'timing wake.restore'
 assert_equal "$before" "$(volumes)"
 
-# Cut off at each step: a kill leaves nothing after the next command.
+# Cut off at each step: a kill leaves nothing after the next command. Between restoring and the new identity it is
+# still the saved machine, and mute.
 for step in restore adopt grow; do
 	BOX_FAULT=wake.$step:kill assert_status 137 lab_run box new "$a"
+	if [ "$step" = restore ]; then
+		assert_contains "$(in_a hostname)" warm-blank
+		assert_status 28 in_a curl -sS -m 5 --resolve example.test:80:"$wan" http://example.test/
+	else
+		assert_equal "$a" "$(in_a hostname)"
+		assert_status 0 in_a curl -sS -m 20 --resolve example.test:80:"$wan" http://example.test/
+	fi
 	assert_status 1 box start nosuch
 	assert_contains "$err" "removed the half-made box '$a'"
 	assert_equal "$before" "$(volumes)" "killed at wake.$step"
