@@ -7,7 +7,8 @@ set -euo pipefail
 require_root
 require_command jq virsh
 
-volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF {print $1}' | sort; }
+# A warm image goes with its golden one.
+volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF && $1 !~ /^warm-/ {print $1}' | sort; }
 images() { lab_run box image list --json | jq -r '.images[] | select(.template == "blank").state'; }
 
 lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'

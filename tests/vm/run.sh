@@ -38,7 +38,8 @@ for name in run-plain run-term run-kill; do
 	on_exit lab_run box rm --force "$name"
 	: >"$scratch/$name.in"
 done
-volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF {print $1}' | sort; }
+# The first box of an image warms it: that stays.
+volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF && $1 !~ /^warm-/ {print $1}' | sort; }
 before=$(volumes)
 
 loop='while :; do sleep 0.2; done'
