@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Minting that scripts can trust, with a template of the test's own on the plain base, which is in the cache
-# once the lab has blank: nothing here needs a network. The contract and the scan refuse what must not be in
-# an image; a mint that runs twice at once, is killed, or is out of space leaves nothing, and the next one
-# gets there; list, info, verify, prune and rm do what they say.
+# once the lab has blank: nothing here needs a network. A mint that runs twice at once works once; one that is
+# killed leaves nothing, and the next one gets there; list, info, verify, prune and rm do what they say.
 set -euo pipefail
 # What is in single quotes is for jq.
 # shellcheck disable=SC2016
@@ -16,7 +15,6 @@ own_cache
 in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
 mint() { in_lab box image mint "$@"; }
 pool() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
-cached() { find "$cache/images" -type f ! -name 'seed-*'; }
 work() { find "$cache/work" -mindepth 1 -maxdepth 1; }
 # state IMAGE: what the list says of it
 state() { in_lab box image list --json | jq -r --arg n "$1" '.images[] | select(.name == $n) | .state'; }
@@ -41,54 +39,6 @@ clean_up() {
 on_exit clean_up
 in_lab box image prune --force --quiet # what earlier versions left would go below
 before=$(pool)
-
-# ---- refused, with nothing left ----
-
-refused() {
-	assert_status 1 mint "$name"
-	assert_contains "$err" "cannot mint '$name'"
-	assert_contains "$err" "$1"
-	assert_silent "$(cached)" 'the cache'
-	assert_silent "$(work)" 'work folders'
-	assert_equal "$before" "$(pool)" 'volumes of the pool'
-}
-
-token=ghp_$(printf '%036d' 7)
-template <<<"bake: [[sh, -c, 'echo machine example.test >/root/.netrc']]"
-refused "'/root/.netrc' looks like a file of passwords"
-template <<<"bake: [[sh, -c, 'head -c 3000000 /dev/zero >/opt/data; echo x=$token >>/opt/data']]"
-refused "'/opt/data' looks like a GitHub token"
-template <<<"context: {path: notes, text: 'use $token'}"
-refused "'/home/dev/notes', which the template gives, looks like a GitHub token"
-template <<<''
-printf '#cloud-config\nwrite_files: [{path: /etc/x, content: %s}]\n' "$token" \
-	>"$scratch/config/box/templates/$name/user-data.yaml"
-refused "the user-data of template '$name' holds what looks like a GitHub token"
-rm "$scratch/config/box/templates/$name/user-data.yaml"
-template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/codex]]'
-refused "'/usr/local/bin/codex' belongs to another template"
-template <<<"verify: [sh, -c, 'echo no such luck >&2; exit 3']"
-refused "'sh -c echo no such luck >&2; exit 3' failed: no such luck"
-
-# ---- a disk that is full in the middle ----
-
-# The cache is a small file system of this command's own; what it stands on is linked in.
-template <<<"bake: [[sh, -c, 'head -c 200000000 /dev/urandom >/opt/large']]"
-mkdir "$scratch/small"
-assert_status 0 in_lab unshare --mount --propagation private sh -euc '
-	mount -t tmpfs -o size=150m tmpfs "$1/small"
-	mkdir -p "$1/small/box/images"
-	ln -s "$XDG_CACHE_HOME"/box/images/base-* "$1/small/box/images"
-	export XDG_CACHE_HOME=$1/small
-	status=0
-	box image mint "$2" 2>"$1/full" || status=$?
-	echo "$status" >"$1/status"
-	find "$1/small/box" ! -type d ! -type l ! -name "*.lock" >"$1/left"
-	ls "$1/small/box/work" >>"$1/left"' - "$scratch" "$name"
-assert_equal 1 "$(cat "$scratch/status")"
-assert_contains "$(cat "$scratch/full")" 'No space left on device'
-assert_silent "$(cat "$scratch/left")" 'the small cache'
-assert_equal "$before" "$(pool)" 'volumes of the pool'
 
 # ---- two at once: one works, one waits ----
 

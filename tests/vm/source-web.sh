@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bases made from somebody's image instead of a mirror: a disk from a file, whose system libguestfs finds out,
-# and an archive from a web server, by a signed list of checksums. The image is Debian's, the plain base that
-# the lab has; nothing is missing in it, so no network is needed. What is wrong in any of it is refused.
+# A base made from an archive on a web server, by a signed list of checksums: each thing that can be wrong has
+# its own words; what is in the cache is not fetched again; --refresh makes images of other names. The archive is
+# the tree of the plain base that the lab has; nothing is missing in it, so no other network is needed.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
-require_command jq qemu-img gpg gpgv python3 virsh
+require_command jq gpg gpgv python3 virsh
 make_scratch
 name=source$$
 own_cache
 in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
-disk=$(echo "$cache"/images/base-*.qcow2)
-tree=${disk%.qcow2}.tar
+tree=$(echo "$cache"/images/base-*.tar)
 template() {
 	mkdir -p "$scratch/config/box/templates/$1"
 	cat >"$scratch/config/box/templates/$1/template.yaml"
@@ -31,42 +30,6 @@ clean_up() {
 	done
 }
 on_exit clean_up
-
-# ---- a local disk ----
-
-digest=$(sha256sum "$disk" | cut -d ' ' -f 1)
-template "$name" <<<"user: dev
-image: {file: $disk, sha256: ${digest//[0-7]/8}}"
-refused "and the template wants ${digest//[0-7]/8}"
-# a disk that stands on a file of this machine
-qemu-img create -q -f qcow2 -b "$disk" -F qcow2 "$scratch/thin.qcow2"
-template "$name" <<<"user: dev
-image: {file: $scratch/thin.qcow2}"
-refused 'it names another file'
-head -c 2000000 /dev/zero >"$scratch/nothing.img"
-template "$name" <<<"user: dev
-image: {file: $scratch/nothing.img}"
-refused 'holds no operating system'
-
-template "$name" <<<"user: dev
-cpu: 1
-memory: 1GiB
-disk: 20GiB
-image: {file: $disk, sha256: $digest}
-bake: [[cp, /usr/bin/env, /usr/local/bin/fifth]]
-verify: [fifth, --version]"
-assert_status 0 in_lab box image mint --timing "$name"
-info=$(in_lab box image info --json "$name")
-assert_equal "$disk" "$(jq -r .source <<<"$info")"
-assert_equal image "$(jq -r .release <<<"$info")"
-assert_equal "$digest" "$(jq -r .source.sha256 "$cache/images/$(jq -r '.backing | sub("qcow2$"; "json")' <<<"$info")")"
-on_exit lab_run box rm --force "$name"
-assert_status 0 in_lab box new --cold --template "$name" "$name"
-assert_contains "$(lab_run box exec "$name" -- fifth --version)" 'env (GNU coreutils)'
-assert_equal "$name" "$(lab_run box exec "$name" -- hostname)"
-assert_status 0 lab_run box rm --force "$name"
-
-before=$(there)
 
 # ---- an archive from a server, by a signed list ----
 
@@ -105,7 +68,7 @@ refused 'was changed after it was signed'
 sign ours@example.org asc --clear-sign
 signed SUMS.asc
 refused "has no checksum of 'root.tar'"
-(cd "$scratch/www" && sha512sum root.tar | tr 0-9a-f 1-9a-f0 >SUMS)
+(cd "$scratch/www" && sha512sum root.tar | sed 's/^[0-7]/8/; t; s/^./0/' >SUMS)
 sign ours@example.org asc --clear-sign
 refused 'has another checksum than was expected'
 assert_silent "$(find "$cache/sources" -name '*root.tar*')" 'downloads'
@@ -132,7 +95,7 @@ second=$(in_lab box image info --json "$name")
 [ "$(jq -r .name <<<"$first")" != "$(jq -r .name <<<"$second")" ] || fail 'an image was replaced'
 [ "$(jq -r .backing <<<"$first")" != "$(jq -r .backing <<<"$second")" ] || fail 'a base was replaced'
 assert_equal "$(jq -r .recipe <<<"$first")" "$(jq -r .recipe <<<"$second")"
-assert_equal 'outdated outdated outdated current' "$(in_lab box image list --json | jq -r --arg t "$name" \
+assert_equal 'outdated outdated current' "$(in_lab box image list --json | jq -r --arg t "$name" \
 	'[.images[] | select(.template == $t)] | sort_by(.created) | map(.state) | join(" ")' | xargs)"
 
 # ---- a base with an agent in it is none ----
