@@ -60,7 +60,7 @@ assert_equal "$disk" "$(jq -r .source <<<"$info")"
 assert_equal image "$(jq -r .release <<<"$info")"
 assert_equal "$digest" "$(jq -r .source.sha256 "$cache/images/$(jq -r '.backing | sub("qcow2$"; "json")' <<<"$info")")"
 on_exit lab_run box rm --force "$name"
-assert_status 0 in_lab box new --template "$name" "$name"
+assert_status 0 in_lab box new --cold --template "$name" "$name"
 assert_contains "$(lab_run box exec "$name" -- fifth --version)" 'env (GNU coreutils)'
 assert_equal "$name" "$(lab_run box exec "$name" -- hostname)"
 assert_status 0 lab_run box rm --force "$name"
