@@ -152,7 +152,8 @@ static void helper_name(const char *uuid, char name[HELPER_NAME_MAX])
 	(void)snprintf(name, HELPER_NAME_MAX, "box-merge-%.8s", uuid);
 }
 
-static char *helper_xml(const char *uuid, const char *layer, struct error *err)
+/* alone: without what the layer stands on. */
+static char *helper_xml(const char *uuid, const char *layer, bool alone, struct error *err)
 {
 	_cleanup_(xml_writer_free_p) struct xml_writer *w = xml_writer_new(err);
 	char name[HELPER_NAME_MAX];
@@ -174,6 +175,8 @@ static char *helper_xml(const char *uuid, const char *layer, struct error *err)
 	xml_open(w, "disk", "type", "file", "device", "disk", NULL);
 	xml_empty(w, "driver", "name", "qemu", "type", "qcow2", "discard", "unmap", NULL);
 	xml_empty(w, "source", "file", layer, NULL);
+	if (alone)
+		xml_empty(w, "backingStore", NULL);
 	xml_empty(w, "target", "dev", DISK, "bus", "virtio", NULL);
 	xml_close(w);
 	xml_empty(w, "controller", "type", "usb", "model", "none", NULL);
@@ -203,7 +206,7 @@ int chain_pull_stopped(virConnectPtr conn, const char *uuid, const char *layer, 
 	struct error *err)
 {
 	_cleanup_(virDomainFree_p) virDomainPtr dom = NULL;
-	_cleanup_free_ char *xml = helper_xml(uuid, layer, err);
+	_cleanup_free_ char *xml = helper_xml(uuid, layer, false, err);
 	struct error second = { 0 };
 	int ret;
 
@@ -219,6 +222,24 @@ int chain_pull_stopped(virConnectPtr conn, const char *uuid, const char *layer, 
 }
 
 /* ---- recovery ---- */
+
+int chain_layer_in_use(virConnectPtr conn, const char *uuid, const char *layer, struct error *err)
+{
+	_cleanup_(virDomainFree_p) virDomainPtr dom = NULL;
+	_cleanup_free_ char *xml = helper_xml(uuid, layer, true, err);
+
+	if (!xml)
+		return -1;
+	dom = virDomainCreateXML(conn, xml, VIR_DOMAIN_START_PAUSED | VIR_DOMAIN_START_AUTODESTROY);
+	if (dom)
+		return helper_end(conn, uuid, err);
+	(void)error_virt(err, "cannot open the layer '%s'", layer);
+	if (virConnectIsAlive(conn) != 1)
+		return -1;
+	log_debug("%s", err->text);
+	error_clear(err);
+	return 1;
+}
 
 int chain_jobs_end(virConnectPtr conn, virDomainPtr dom, const char *uuid, struct error *err)
 {

@@ -24,6 +24,14 @@ int chain_commit_live(virConnectPtr conn, virDomainPtr dom, const char *layer, c
 	struct error *err) MUST_CHECK;
 
 /*
+ * 1 a QEMU has the layer open or it cannot be told, 0 none has, -1. uuid is that of the box. Asked of QEMU's
+ * own locks, since libvirtd may not know: when it dies at the moment of a snapshot, its memory is older
+ * than what QEMU does.
+ */
+int chain_layer_in_use(
+	virConnectPtr conn, const char *uuid, const char *layer, struct error *err) MUST_CHECK;
+
+/*
  * What a killed command left running: a job of the domain's disk is cancelled, a QEMU of our own for
  * that box is ended. A success if there is neither.
  */

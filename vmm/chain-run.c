@@ -83,10 +83,8 @@ static int labelled_meta(struct chain_run *run, struct box_meta *ret, struct err
 		ret->operation = (struct meta_operation){ 0 };
 	if (!a->label[0])
 		return 0;
-	if (ret->snapshots.len >= META_SNAPSHOTS_MAX)
-		return error_set(err, ERROR_FAILED,
-			"box '%s' has %d snapshots, the most there may be; remove one",
-			run->hold->box.name, META_SNAPSHOTS_MAX);
+	static_assert((int)LAYER_LABELS_MAX == (int)META_SNAPSHOTS_MAX,
+		"layer_plan_snapshot refuses what the metadata does not take");
 	layer_copy_name(snapshot.label, sizeof(snapshot.label), a->label);
 	layer_copy_name(snapshot.layer, sizeof(snapshot.layer), a->backing);
 	layer_copy_name(snapshot.memory, sizeof(snapshot.memory), run->memory);

@@ -294,6 +294,28 @@ static void let_go_of(struct box_hold *hold, const struct chain_run *run)
 		log_debug("%s", second.text);
 }
 
+/*
+ * libvirtd may have died between QEMU's move to a new layer and its own note of it. Then QEMU writes into a
+ * layer of which libvirtd knows nothing: it must not be deleted, and when the box has stopped it is
+ * its disk.
+ */
+static int check_lost_pivot(struct box_hold *hold, const struct chain *chain,
+	const struct layer_intent *intent, struct error *err)
+{
+	size_t layer = layer_graph_find(&chain->graph, intent->layer);
+	int used;
+
+	if (intent->kind != LAYER_INTENT_SNAPSHOT || !chain->box->running || layer == LAYER_NONE ||
+		layer == chain->box->top)
+		return 0;
+	used = chain_layer_in_use(hold->conn, hold->box.uuid, chain->graph.layers[layer].path, err);
+	if (used <= 0)
+		return used;
+	return error_set(err, ERROR_BUSY,
+		"a snapshot of '%s' was cut off by the end of libvirtd, and its QEMU goes on in layer '%s', of which libvirtd does not know; shut it down from within (box root %s, then poweroff), and the next command finishes the snapshot",
+		hold->box.name, intent->layer, hold->box.name);
+}
+
 int chain_recover(struct box_hold *hold, bool *ret_gone, struct error *err)
 {
 	_cleanup_chain_ struct chain chain = { 0 };
@@ -310,6 +332,7 @@ int chain_recover(struct box_hold *hold, bool *ret_gone, struct error *err)
 			hold->box.name, hold->box.meta.operation.name);
 	if (chain_jobs_end(hold->conn, hold->box.dom, hold->box.uuid, err) < 0 ||
 		pool_refresh(hold->pool, err) < 0 || read_chain(hold, &chain, err) < 0 ||
+		check_lost_pivot(hold, &chain, &intent, err) < 0 ||
 		layer_plan_recover(&chain.graph, chain.box, &intent, &plan, err) < 0)
 		return -1;
 	if (chain_run(&run, "recover", NULL, err) == 0)

@@ -25,6 +25,7 @@ enum {
 	LAYER_NAME_MAX = 256, /* a volume's name with its NUL: what a file system allows */
 	LAYER_UUID_MAX = 37, /* a UUID as text with its NUL */
 	LAYER_LABEL_MAX = 64,
+	LAYER_LABELS_MAX = 512, /* of a box: what its metadata takes */
 	LAYER_DEPTH_MAX = 200, /* libvirt refuses deeper chains (its VIR_STORAGE_MAX_CHAIN_DEPTH) */
 	LAYER_GRAPH_MAX = 100000, /* volumes, boxes: more is not believed */
 };

@@ -95,6 +95,10 @@ int layer_plan_snapshot(const struct layer_graph *g, const struct layer_box *box
 		return error_set(err, ERROR_EXISTS,
 			"box '%s' has a snapshot '%s' already; choose another label, or remove that one: box snapshot %s --remove %s",
 			box->name, label, box->name, label);
+	if (label && box->labels_len >= LAYER_LABELS_MAX)
+		return error_set(err, ERROR_FAILED,
+			"box '%s' has %d snapshots, the most there may be; remove one", box->name,
+			LAYER_LABELS_MAX);
 	if (g->layers[box->top].depth >= LAYER_DEPTH_MAX)
 		return error_set(err, ERROR_FAILED,
 			"box '%s' stands on %d layers, the most there may be; stop it and remove a snapshot, which shortens the chain",
@@ -158,21 +162,40 @@ int layer_plan_remove(const struct layer_graph *g, const struct layer_box *box,
 
 /* ---- recovery ---- */
 
+/* The new layer is there, and its box has not moved to it. */
+static bool is_waiting(const struct layer_graph *g, const struct layer_box *box, size_t layer)
+{
+	return layer < g->len && box->top < g->len && layer_graph_below(g, layer) == box->top &&
+	       g->layers[layer].children == 0 && g->layers[layer].labels == 0 &&
+	       g->layers[layer].tops == 0;
+}
+
 /*
- * QEMU or the definition got as far as the new top: then the label is recorded. Else nothing has
- * happened, and the new layer, which nobody needs, goes.
+ * QEMU or the definition got as far as the new top: then the label is recorded. Else, in a stopped box, the
+ * move is made now: QEMU may have got there without libvirtd's hearing of it (chain_recover looks), and
+ * whatever it has written is in the new layer. In a running box nothing has happened, and the new
+ * layer, which nobody needs, goes. *ret_top: what the box has as its top then, or LAYER_NONE.
  */
 static int recover_snapshot(const struct layer_graph *g, const struct layer_box *box,
-	const struct layer_intent *intent, struct layer_plan *plan, struct error *err)
+	const struct layer_intent *intent, struct layer_plan *plan, size_t *ret_top,
+	struct error *err)
 {
-	bool arrived = box->top < g->len && str_equal(g->layers[box->top].name, intent->layer);
-	size_t frozen = arrived ? layer_graph_below(g, box->top) : LAYER_NONE;
+	size_t layer = layer_graph_find(g, intent->layer);
+	size_t frozen = layer_graph_below(g, layer);
 	struct layer_names names = { .volume = intent->layer, .label = intent->label };
+	bool move = !box->running && is_waiting(g, box, layer);
 
-	if (frozen == LAYER_NONE || layer_box_label(box, intent->label))
+	if (frozen == LAYER_NONE || (!move && box->top != layer))
 		return 0;
+	if (layer_box_label(box, intent->label)) {
+		if (!move)
+			return 0;
+		names.label = NULL;
+	}
 	names.backing = g->layers[frozen].name;
-	return layer_plan_add_named(plan, LAYER_RECORD, names, err);
+	if (move)
+		*ret_top = layer;
+	return layer_plan_add_named(plan, move ? LAYER_SWITCH : LAYER_RECORD, names, err);
 }
 
 /*
@@ -207,7 +230,7 @@ static int plan_recover(const struct layer_graph *g, const struct layer_box *box
 	case LAYER_INTENT_NONE:
 		return 0;
 	case LAYER_INTENT_SNAPSHOT:
-		ret = recover_snapshot(g, box, intent, plan, err);
+		ret = recover_snapshot(g, box, intent, plan, &change.top, err);
 		break;
 	case LAYER_INTENT_MERGE_DOWN:
 		ret = recover_merge_down(g, intent, plan, err);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/run.h"
 #include "base/str.h"
@@ -102,27 +103,52 @@ static size_t count_lines(const char *const *argv, const char *part)
 	return count;
 }
 
-/* One address for each box, and the rules know the running ones alone. */
-static void check_network(void)
+/* What there is of others: before the first operation. */
+static struct {
+	size_t reservations, ports, elements, domains, volumes;
+} at_start, present;
+
+static void look_around(void)
 {
 	static const char *const net[] = { "virsh", "-q", "net-dumpxml", NETWORK_NAME, NULL };
 	static const char *const rules[] = { "nft", "list", "ruleset", NULL };
 	static const char *const ports[] = { "ls", "/run/box/ports", NULL };
-	size_t there = 0, running = 0;
+	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
+	_cleanup_domains_ struct virt_domains domains = { 0 };
+	struct error err = { 0 };
 
+	domains.len = virConnectListAllDomains(conn, &domains.items, 0);
+	if (domains.len < 0 || pool_list(pool, &volumes, &err) < 0)
+		bare_die("cannot list domains or volumes");
+	present.domains = (size_t)domains.len;
+	present.reservations = count_lines(net, "<host mac='");
+	present.ports = count_lines(ports, "-");
+	present.elements = count_lines(rules, "\"bxt");
+	present.volumes = 0;
+	for (int i = 0; i < volumes.len; i++) {
+		const char *name = virStorageVolGetName(volumes.items[i]);
+
+		present.volumes += str_starts(name, "box-") || str_starts(name, "lock-");
+	}
+}
+
+/* One address for each box, and the rules know the running ones alone. */
+static void check_network(void)
+{
+	size_t there = at_start.reservations, running = at_start.ports;
+
+	look_around();
 	for (size_t i = 0; i < BOXES; i++) {
 		there += boxes[i].there;
 		running += boxes[i].running;
 	}
-	if (count_lines(net, "<host mac='") != there)
-		bare_die("operation %lu: %zu reservations for %zu boxes", operation_now,
-			count_lines(net, "<host mac='"), there);
-	if (count_lines(ports, "-") != running)
-		bare_die("operation %lu: the hook knows %zu boxes where %zu run", operation_now,
-			count_lines(ports, "-"), running);
-	if ((count_lines(rules, "\"bxt") > 0) != (running > 0))
+	if (present.reservations != there || present.ports != running)
+		bare_die(
+			"operation %lu: %zu reservations for %zu boxes, the hook knows %zu where %zu run",
+			operation_now, present.reservations, there, present.ports, running);
+	if ((present.elements > at_start.elements) != (running > at_start.ports))
 		bare_die("operation %lu: %zu boxes run, and %zu lines of the rules name their taps",
-			operation_now, running, count_lines(rules, "\"bxt"));
+			operation_now, running, present.elements);
 }
 
 /* Every chain is in order, and every layer is needed. */
@@ -231,7 +257,7 @@ static void settle(size_t slot, const struct model_box *after, bool done)
 
 static void new_name(char name[32])
 {
-	(void)snprintf(name, 32, "m%lu", next_number++);
+	(void)snprintf(name, 32, "m%d-%lu", (int)getpid(), next_number++);
 }
 
 static struct model_box *free_slot(void)
@@ -432,25 +458,13 @@ static void one_operation(void)
 /* Nothing but what was there before: no layer, lock, domain, reservation, element of a set. */
 static void check_nothing_left(void)
 {
-	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
-	struct error err = { 0 };
-	virDomainPtr *domains = NULL;
-	int count = virConnectListAllDomains(conn, &domains, 0);
-
-	for (int i = 0; i < count; i++)
-		(void)fprintf(stderr, "left: domain %s\n", virDomainGetName(domains[i]));
-	if (count != 0)
-		bare_die("domains are left");
-	free(domains);
-	if (pool_list(pool, &volumes, &err) < 0)
-		bare_die("%s", err.text);
-	for (int i = 0; i < volumes.len; i++) {
-		const char *name = virStorageVolGetName(volumes.items[i]);
-
-		if (str_starts(name, "box-") || str_starts(name, "lock-"))
-			bare_die("volume %s is left", name);
-	}
 	check_network();
+	if (present.domains != at_start.domains || present.volumes != at_start.volumes ||
+		present.elements != at_start.elements)
+		bare_die(
+			"left: %zu domains, %zu volumes, %zu lines of rules; there were %zu, %zu, %zu",
+			present.domains, present.volumes, present.elements, at_start.domains,
+			at_start.volumes, at_start.elements);
 }
 
 int main(int argc, char **argv)
@@ -468,6 +482,8 @@ int main(int argc, char **argv)
 	pool = conn ? pool_open(conn, &err) : NULL;
 	if (!pool)
 		bare_die("%s", err.text);
+	look_around();
+	at_start = present;
 	for (operation_now = 1; operation_now <= wanted; operation_now++)
 		one_operation();
 	check_all_boxes();

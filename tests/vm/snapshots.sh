@@ -10,7 +10,7 @@ if [ "${1:-}" != inside ]; then
 fi
 . "$tests_dir/vm/bare.sh"
 bare_pool
-for name in web copy foreign apart; do
+for name in web copy foreign apart lost; do
 	on_exit bare_gone "$name"
 done
 
@@ -182,4 +182,29 @@ refused 1 "box 'web' was saved with its memory" snapshot web two
 refused 1 "box 'web' was saved with its memory" restore web one --force
 virsh -q managedsave-remove web >/dev/null
 assert_status 0 box rm web --force
+assert_equal '' "$(bare_layers)"
+
+# ---- QEMU has moved to the new layer, and libvirtd never heard of it ----
+
+qmp() {
+	virsh -q qemu-monitor-command lost "$1"
+}
+uuid=$(bare_box lost)
+virsh -q start lost >/dev/null
+BOX_FAULT=snapshot.create:kill assert_status 137 box snapshot lost one
+layer=$bare_folder/box-$uuid-2.qcow2
+chown --reference="$bare_folder/box-$uuid-1.qcow2" "$layer" # as libvirtd would have done
+node=$(qmp '{"execute": "query-named-block-nodes"}' |
+	jq -r '[.return[] | select(.drv == "qcow2")][0]."node-name"')
+qmp "{\"execute\": \"blockdev-add\", \"arguments\": {\"driver\": \"qcow2\", \"node-name\": \"over\",
+	\"backing\": null, \"file\": {\"driver\": \"file\", \"filename\": \"$layer\"}}}" >/dev/null
+qmp "{\"execute\": \"blockdev-snapshot\", \"arguments\": {\"node\": \"$node\", \"overlay\": \"over\"}}" >/dev/null
+bare_put lost 5 55
+assert_status 1 box snapshot lost two
+assert_contains "$err" "its QEMU goes on in layer 'box-$uuid-2.qcow2', of which libvirtd does not know"
+virsh -q destroy lost >/dev/null
+assert_status 0 box snapshot lost two
+bare_get lost 5 55
+assert_equal 'one two' "$(box snapshot lost --list --json | jq -r '[.snapshots[].label] | join(" ")')"
+assert_status 0 box rm lost --force
 assert_equal '' "$(bare_layers)"
