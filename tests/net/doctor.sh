@@ -40,6 +40,7 @@ clean() {
 	assert_equal '' "$(dirty)" "what is DIRTY: $(cat "$scratch/doctor")"
 }
 
+box setup-host -q >/dev/null 2>&1 # of this build
 clean
 nft flush ruleset
 wrong tables 'table bridge box is missing' 'box doctor --fix'

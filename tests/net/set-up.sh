@@ -41,6 +41,7 @@ left() {
 	! grep -qs '^State:.[^Z]' "/proc/$dnsmasq/status" || echo "dnsmasq $dnsmasq"
 }
 
+box setup-host -q >/dev/null 2>&1 # of this build
 dnsmasq=$(cat /run/libvirt/network/boxnet.pid)
 state >"$scratch/before"
 assert_status 0 box setup-host
