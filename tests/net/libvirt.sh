@@ -132,6 +132,22 @@ assert_equal 0 "$(inside python3 "$scratch/chaos.py" "$base.1")" 'answers about 
 assert_equal 'open 02:62:6f:78:00:01' "$(inside "$probe" arp eth0 "$base.1" 1000)" 'ARP for the gateway'
 assert_equal silent "$(inside "$probe" arp eth0 10.20.30.1 300)" "ARP for the host's LAN address"
 
+# The bridge learns from frames that it does not forward, past bridge prerouting: with one of them a box would draw
+# its sibling's frames to its own port, where they are dropped. Without our chain it does.
+draw_sibling() {
+	inside python3 - <<-'END'
+		import socket
+		s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+		s.bind(("eth0", 0))
+		s.send(bytes.fromhex("0180c2000003525400010101") + b"\x88\xb5" + bytes(46))
+	END
+	wait_until 5 sh -c "bridge fdb show br boxnet | grep -q '^52:54:00:01:01:01 dev $1 '"
+}
+draw_sibling bxt11111111
+nft flush chain bridge box input
+draw_sibling bxt22222222
+"$BOX_LIBEXEC/box-hook" apply >/dev/null
+
 # A NIC without a reservation, put there by hand: no lease, no answer, nothing.
 make_port raw9 52:54:00:09:09:09
 ask_lease
