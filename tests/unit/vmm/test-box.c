@@ -192,6 +192,8 @@ static void test_every_way_off_the_stack_is_seen(void **state)
 		"<redirdev bus='usb' type='spicevmc'/></devices>",
 		"<vsock model='virtio'/></devices>",
 		"<shmem name='x'/></devices>",
+		"</devices><qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+		"<qemu:arg value='-netdev'/></qemu:commandline>",
 	};
 
 	(void)state;
