@@ -23,3 +23,16 @@ on_exit bare_gone api
 bare_pool
 virsh -q pool-refresh box >/dev/null
 "$BOX_BUILD/tests/vm/chain-crash" "$@"
+
+# Full from the start: said before anything is begun.
+bare_box web >/dev/null
+head -c 64M /dev/zero >"$bare_folder/ballast" 2>/dev/null || true
+before=$(virsh -q dumpxml web)
+assert_status 1 box snapshot web one
+assert_contains "$err" "the storage pool 'box' is too full: "
+assert_contains "$err" 'free some (box image prune, box rm)'
+assert_equal "$before" "$(virsh -q dumpxml web)" 'a snapshot in a full pool'
+assert_status 1 box new --from web copy
+assert_contains "$err" "the storage pool 'box' is too full for a new box: "
+assert_equal "$before" "$(virsh -q dumpxml web)" 'a clone in a full pool'
+rm -f "$bare_folder/ballast"

@@ -166,11 +166,17 @@ virsh -q dumpxml web | sed "s/<name>web/<name>foreign/; /urn:box/,/<.box:box>/d;
 refused 1 'no such box: foreign' snapshot foreign
 refused 1 'no such box: foreign' restore foreign x --force
 refused 1 'no such box: foreign' rename foreign y
+refused 1 'no such box: foreign' new --from foreign y
+refused 1 "box 'web' has no snapshot 'x'; it has one" new --from web/x y
+refused 1 "box 'web' has no snapshot 'one/two'" new --from web/one/two y
+refused 2 '--from and --user-data exclude each other' new --from web --user-data /dev/null y
 virsh -q undefine foreign >/dev/null
 apart_uuid=$(bare_box apart)
 virsh -q dumpxml apart | sed 's|/images/box/|/images/elsewhere/|' | virsh -q define /dev/stdin >/dev/null
 assert_status 1 box snapshot apart
 assert_contains "$err" "box 'apart': its disk '/var/lib/libvirt/images/elsewhere/box-$apart_uuid-1.qcow2' is no volume of the pool"
+assert_status 1 box new --from apart y
+assert_contains "$err" "is no volume of the pool"
 # and what it stands on cannot be known, so nothing of anybody's is deleted
 refused 1 "cannot tell which layers box 'apart' needs" snapshot web --remove one
 bare_gone apart
