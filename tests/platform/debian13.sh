@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# It builds on Debian 13, with its gcc and its libraries, without a warning, and passes its unit tests there.
+#
+# The system is bootstrapped once, from the mirror that this machine's apt uses, and kept; each run has it
+# under an overlay, without a network, and with the tree read-only.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+require_root
+require_command mmdebstrap unshare apt-get
+
+cache=${BOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/box-lab}/platform
+packages=$(
+	awk '/^# lint/ { exit } !/^#/ && NF' "$tests_dir/packages" | sed 's/.*|//'
+	printf '%s\n' ccache
+)
+key=$(sha256sum <<<"$packages")
+system=$cache/debian13-${key:0:16}
+mkdir -p "$cache"
+exec {lock}>"$cache/debian13.lock"
+flock -w 900 "$lock" || fail 'another run uses it'
+
+# The mirror, and what this machine's apt has to say about it; nothing of it is in the tree.
+bootstrap() {
+	local mirror options
+	mirror=${BOX_MIRROR:-}
+	if [ -z "$mirror" ]; then
+		mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1)
+		mirror=${mirror:-http://deb.debian.org/debian}
+	else
+		mirror=$mirror/debian
+	fi
+	options=$(apt-config dump | grep -E '^Acquire::(Check-|https?::)' || :)
+	rm -rf "$cache"/debian13-*
+	mmdebstrap --quiet --variant=minbase --aptopt="$options" --include="$(tr '\n' ',' <<<"$packages")" \
+		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+		trixie "$system.new" "deb ${mirror%/} trixie main" </dev/null >"$cache/bootstrap.log" 2>&1 || {
+		rm -rf "$system.new"
+		tail -n 5 "$cache/bootstrap.log" | sed 's|[a-z]*://[^ ]*|MIRROR|g' >&2
+		skip 'Debian 13 cannot be bootstrapped: no mirror answers'
+	}
+	mv "$system.new" "$system"
+}
+
+[ -d "$system" ] || bootstrap
+make_scratch
+mkdir -p "$cache/debian13-build" "$cache/debian13-ccache"
+# shellcheck disable=SC2016 # expanded in there
+unshare --mount --net --pid --fork --propagation private bash -c '
+	set -eu
+	scratch=$1 system=$2 source=$3 cache=$4
+	mount -t tmpfs tmpfs "$scratch"
+	mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
+	mount -t overlay overlay -o "lowerdir=$system,upperdir=$scratch/upper,workdir=$scratch/work" "$scratch/root"
+	cd "$scratch/root"
+	mkdir -p src build ccache
+	mount --bind "$source" src
+	mount -o remount,ro,bind src
+	mount --bind "$cache/debian13-build" build
+	mount --bind "$cache/debian13-ccache" ccache
+	mount -t proc proc proc
+	mount --rbind /dev dev
+	cp "$source/tests/platform/build.sh" tmp/build.sh
+	exec chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 CCACHE_DIR=/ccache \
+		CC="ccache gcc" sh /tmp/build.sh /src /build/box
+' bash "$scratch" "$system" "$source_root" "$cache"
