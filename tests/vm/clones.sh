@@ -41,7 +41,8 @@ leased() {
 	local mac address
 	mac=$(awk '/^mac/ {print $2}' "$scratch/$1")
 	address=$(awk '/^address/ {print $2}' "$scratch/$1")
-	assert_contains "$(lab_run virsh -q net-dhcp-leases boxnet "$mac")" " $address/"
+	# virsh's own choice by MAC finds nothing in libvirt 9.0
+	assert_contains "$(lab_run virsh -q net-dhcp-leases boxnet | grep -F "$mac" || true)" " $address/"
 }
 
 differ() {
