@@ -13,17 +13,18 @@ require_command virsh nft jq python3
 tap=bxt33333333
 log=${LOG:-}
 
-# Watches from here on; $log is what it sees.
+# watch NAME [WORD...]: watches from here on, by that command; $log is what it sees.
 watch() {
 	log=$scratch/$1.log
-	mkfifo "$scratch/$1.stop"
-	"${@:2}" python3 "$tests_dir/net/watch.py" 52:54:00:03:03:03 <"$scratch/$1.stop" >"$log" &
-	exec {stop}>"$scratch/$1.stop"
+	"${@:2}" python3 "$tests_dir/net/watch.py" 52:54:00:03:03:03 </dev/null >"$log" &
+	watcher=$!
+	on_exit sh -c "kill $watcher 2>/dev/null"
 	wait_until 20 grep -qx ready "$log"
 }
 
 unwatch() {
-	exec {stop}>&-
+	kill "$watcher"
+	wait "$watcher" 2>/dev/null || true
 }
 
 # The lines were seen in this order.
@@ -63,7 +64,7 @@ case ${IN_LAB:-} in
 	# As after a boot: no tables, no bridge, no record of what ran; and then libvirtd starts.
 	on_exit lab_run env IN_LAB=away "$(readlink -f "$0")"
 	lab_run env IN_LAB=boot "$(readlink -f "$0")"
-	watch boot lab_run
+	watch boot "$tests_dir/lab/lab" run --
 	"$tests_dir/lab/lab" restart-libvirtd
 	assert_guarded 'table box ' 'link boxnet'
 	;;

@@ -3,7 +3,7 @@
 """What happens on the host, a line each, in order: changes of the packet filter's sets and tables, interfaces
 that come and go, and frames of one MAC by the interface on which they are seen.
 
-    watch.py MAC    until its standard input ends; prints "ready" when it listens
+    watch.py MAC    until it is killed; prints "ready" when it listens
 """
 import select
 import socket
@@ -59,7 +59,7 @@ def main():
     print("ready", flush=True)
     while True:
         # In the order in which things can follow from one another.
-        ready = select.select([tables, links, frames, sys.stdin], [], [])[0]
+        ready = select.select([tables, links, frames], [], [])[0]
         lines = []
         if tables in ready:
             lines = [filter_line(*m) for m in messages(tables.recv(1 << 20))]
@@ -69,8 +69,6 @@ def main():
             data, where = frames.recvfrom(2048)
             if data[6:12] == mac and where[2] != socket.PACKET_OUTGOING:
                 lines = [f"frame {where[0]} {data[12:14].hex()}"]
-        else:
-            return
         for line in lines:
             if line and line not in seen:
                 seen.add(line)
