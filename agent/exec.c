@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
+#include "agent/login-memory.h"
 #include "base/fd.h"
 
 enum {
@@ -132,6 +133,10 @@ static int exec_open(struct exec *e, const struct exec_request *r, const struct 
 		return -1;
 	if (e->tty && environment_set(&env, "TERM=xterm", err) < 0)
 		return -1;
+	spec->env_file = -1;
+	if (spec->login && !spec->shell && spec->program &&
+		login_recall("", a, spec->env, &env, &spec->env_file))
+		spec->login = false;
 	spec->login_env = &env;
 	for (int i = 0; i < 3; i++)
 		spec->stdio[i] = e->tty ? s.theirs[0] : s.theirs[i];

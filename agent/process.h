@@ -21,6 +21,7 @@ struct process_spec {
 	const char *cwd; /* NULL: the user's home, "/" when that cannot be entered */
 	const char *program; /* path of this program, for asking login shells; NULL: do not */
 	bool login, shell;
+	int env_file; /* where the login environment is to be remembered, above 4; -1: nowhere */
 	bool tty; /* stdio[0] is the slave of a terminal, to be the controlling one */
 	int stdio[3]; /* become 0, 1, 2 */
 };

@@ -9,7 +9,7 @@
  * that a chatty profile cannot spoil the command's streams), whose last act is to exec this program
  * with "environ FD": that writes the environment to a memory file. The child then execs the command
  * itself. So argv is never joined into a shell's text, a failed exec has its true errno, and a profile
- * that breaks leaves the plain environment.
+ * that breaks leaves the plain environment. What came out is remembered: see agent/login-memory.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,11 @@
 #include <unistd.h>
 
 #include "agent/frame-field.h"
+#include "agent/login-memory.h"
 #include "agent/process.h"
 #include "base/fd.h"
 
-enum { REPORT_FD = 3, ENVIRON_FD = 4, ENVIRON_MAX = 1048576 };
+enum { REPORT_FD = 3, ENVIRON_FD = 4 };
 
 NORETURN static void give_up(enum refuse_reason reason, int errnum)
 {
@@ -46,7 +47,9 @@ static void own_descriptors(const struct process_spec *spec, int report)
 	}
 	if (report != REPORT_FD && dup3(report, REPORT_FD, O_CLOEXEC) < 0)
 		_exit(127);
-	(void)syscall(SYS_close_range, REPORT_FD + 1, ~0U, 0);
+	if (spec->env_file >= 0 && dup3(spec->env_file, ENVIRON_FD, O_CLOEXEC) < 0)
+		give_up(REFUSE_SYSTEM, errno);
+	(void)syscall(SYS_close_range, spec->env_file >= 0 ? ENVIRON_FD + 1 : ENVIRON_FD, ~0U, 0);
 }
 
 static void own_session(bool tty)
@@ -138,37 +141,22 @@ NORETURN static void run_profile(const struct process_spec *spec, char **env)
 	_exit(127);
 }
 
-/* Replace env by what the memory file holds, if it holds anything. */
-static void take_environment(struct text_vec *env)
+/* ENVIRON_FD, unless own_descriptors has made it of the file that is given. */
+static bool open_environ(const struct process_spec *spec)
 {
-	struct str text = STR_INIT;
-	struct error ignored = { 0 };
-	struct text_vec fresh = VEC_INIT;
+	int file;
 
-	if (lseek(ENVIRON_FD, 0, SEEK_SET) < 0 ||
-		fd_read_all(ENVIRON_FD, ENVIRON_MAX, &text, "environment", &ignored) < 0 ||
-		!text.len)
-		return;
-	for (char *at = text.data; at < text.data + text.len; at += strlen(at) + 1) {
-		if (strchr(at, '=') && environment_set(&fresh, at, &ignored) < 0)
-			return;
-	}
-	/* What the shell says of itself. */
-	environment_unset(&fresh, "_");
-	environment_unset(&fresh, "SHLVL");
-	environment_unset(&fresh, "OLDPWD");
-	if (environment_get(&fresh, "PATH"))
-		*env = fresh;
+	if (spec->env_file >= 0)
+		return true;
+	file = memfd_create("environment", MFD_CLOEXEC);
+	return file == ENVIRON_FD || (file >= 0 && dup3(file, ENVIRON_FD, O_CLOEXEC) == ENVIRON_FD);
 }
 
 static void login_environment(const struct process_spec *spec, struct text_vec *env)
 {
-	int file = memfd_create("environment", MFD_CLOEXEC);
 	pid_t pid;
 
-	if (file < 0 || strchr(spec->program, '\''))
-		return;
-	if (file != ENVIRON_FD && dup3(file, ENVIRON_FD, O_CLOEXEC) < 0)
+	if (strchr(spec->program, '\'') || !open_environ(spec))
 		return;
 	pid = fork();
 	if (pid == 0)
@@ -176,7 +164,8 @@ static void login_environment(const struct process_spec *spec, struct text_vec *
 	if (pid > 0) {
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		take_environment(env);
+		if (login_read(ENVIRON_FD, env) && spec->env_file >= 0)
+			login_complete(ENVIRON_FD);
 	}
 }
 
