@@ -10,46 +10,23 @@
 #include "cli/box-text.h"
 #include "cli/drill-boxes.h"
 #include "cli/interrupt.h"
+#include "cli/making.h"
 #include "cli/output.h"
-#include "images/template.h"
 #include "vmm/door.h"
-#include "vmm/golden.h"
 #include "vmm/network.h"
 #include "vmm/new.h"
-#include "vmm/pool.h"
 #include "vmm/remove.h"
 
-/* A drill's box does nothing but answer. */
-#define DRILL_CPU "1"
-#define DRILL_MEMORY "1GiB"
-
+/* Of the sizes that the template says, so that it starts from the image's memory. */
 static int make(struct session *s, const char *name, struct new_report *report, struct error *err)
 {
-	_cleanup_template_ struct template template = { 0 };
-	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
-	struct resources wish;
-	struct golden golden;
-	struct new_plan plan;
-	struct new_request request = {
-		.name = name,
-		.image = &golden.image,
-		.template = &wish,
-		.flags = { DRILL_CPU, DRILL_MEMORY, NULL },
-		.ephemeral = true,
-	};
+	_cleanup_making_ struct making making = { 0 };
 
-	if (session_change(s, err) < 0 || template_load("blank", &template, err) < 0)
+	if (making_open(s, MAKING_DEFAULT_TEMPLATE, NULL, &making, err) < 0)
 		return -1;
-	pool = pool_open(s->conn, err);
-	if (!pool || golden_find(pool, &template, &golden, err) < 0)
-		return -1;
-	wish = (struct resources){
-		.cpus = (unsigned)template.cpu, .memory = template.memory, .disk = template.disk
-	};
-	request.watch = session_start_watch(s);
-	return new_plan(s->conn, &request, &plan, err) < 0
-		       ? -1
-		       : new_box(s->conn, &request, &plan, report, err);
+	making.request.name = name;
+	making.request.ephemeral = true;
+	return making_run(s, &making, false, report, err);
 }
 
 /* ---- doors ---- */

@@ -683,7 +683,7 @@ const struct drill_control_row drill_controls[DRILL_CONTROLS] = {
 	[CONTROL_HOST_EGRESS] = { "the host reaches the internet",
 		{ { DRILL_HOST, WANT_OPEN, EACH_RESOLVER, 0, "reach tcp {x} 53 {long}" } } },
 	[CONTROL_HOST_SEES] = { "what arrives at the host's stack is seen",
-		{ { DRILL_HOST, WANT_ECHO, EACH_ONCE, 0, "send lo udp sip=127.0.0.1 dip=127.0.0.1 dport={host_port} token={t}" } } },
+		{ { DRILL_HOST, WANT_ECHO, EACH_ONCE, 0, "dns {gw} {t}.{name} 1 {long}" } } },
 	[CONTROL_HOST_TOOL] = { "the probe runs on the host",
 		{ { DRILL_HOST, WANT_REFUSED, EACH_ONCE, 0, "reach tcp 127.0.0.1 {other_port} {long}" } } },
 };

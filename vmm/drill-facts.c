@@ -307,6 +307,7 @@ static bool has_word(const struct drill_words *words, const char *word)
 void drill_check_identity(
 	const struct drill_facts *a, const struct drill_facts *b, struct drill_finding *ret)
 {
+	/* Not the hardware's UUID: a box that starts from memory sees the one of the boot that made it. */
 	const struct {
 		const char *name, *a, *b;
 		bool optional; /* not every image has it */
@@ -314,7 +315,6 @@ void drill_check_identity(
 		{ "host name", a->hostname, b->hostname, false },
 		{ "machine-id", a->machine_id, b->machine_id, false },
 		{ "cloud-init instance", a->instance_id, b->instance_id, true },
-		{ "hardware UUID", a->dmi_uuid, b->dmi_uuid, false },
 		{ "random generator", a->random, b->random, false },
 		{ "random seed", a->random_seed, b->random_seed, true },
 	};

@@ -30,7 +30,7 @@ two_drill_boxes() {
 
 lab_run box rm --force drilled >/dev/null 2>&1 || :
 on_exit lab_run box rm --force drilled
-lab_run box new --quiet --cpu 1 --memory 1GiB drilled >/dev/null
+lab_run box new --quiet drilled >/dev/null
 uuid=$(lab_run virsh -q domuuid drilled)
 
 # ---- beside a box of the user's ----

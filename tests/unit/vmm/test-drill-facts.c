@@ -138,11 +138,14 @@ static void test_identity(void **state)
 	struct {
 		char *part, *other;
 	} rows[] = { { a.hostname, b.hostname }, { a.machine_id, b.machine_id },
-		{ a.instance_id, b.instance_id }, { a.dmi_uuid, b.dmi_uuid },
-		{ a.random, b.random }, { a.random_seed, b.random_seed },
-		{ a.keys.items[0], b.keys.items[0] }, { a.nics.items[0], b.nics.items[0] } };
+		{ a.instance_id, b.instance_id }, { a.random, b.random },
+		{ a.random_seed, b.random_seed }, { a.keys.items[0], b.keys.items[0] },
+		{ a.nics.items[0], b.nics.items[0] } };
 
 	(void)state;
+	drill_check_identity(&a, &b, &f);
+	FOUND(ANSWER_YES, "");
+	strcpy(b.dmi_uuid, a.dmi_uuid); /* both started from one memory */
 	drill_check_identity(&a, &b, &f);
 	FOUND(ANSWER_YES, "");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
