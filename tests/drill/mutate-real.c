@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mutate-real BOX PEER [WORD...]: the drill and each mutation of it with two real boxes, which run, in
+ * mutate-real BOX PEER INTERFACE [WORD...]: the drill and each mutation of it with two real boxes, which run, in
  * the lab's host, as root. /tmp/box-probe is in both. See mutate-real.sh, which makes them.
  *
  * Doors are moved in the packet filter alone: asking libvirt for one has the whole rule set compared and
@@ -144,7 +144,8 @@ static int mend(void *ctx, struct error *err)
 
 /* ---- main ---- */
 
-static int prepare(struct fixture *f, struct error *err)
+/* iface: of either box, as its guest names it. */
+static int prepare(struct fixture *f, const char *iface, struct error *err)
 {
 	virConnectPtr conn = session_virt(&f->session, err);
 
@@ -152,6 +153,9 @@ static int prepare(struct fixture *f, struct error *err)
 		return -1;
 	if (!f->site.root)
 		return error_set(err, ERROR_DENIED, "this is for root in the lab");
+	for (int i = 0; i < 2; i++)
+		(void)snprintf(f->site.world.box[i].iface, sizeof(f->site.world.box[i].iface), "%s",
+			iface);
 	rules_build(&f->site.world.net, nft_has_ibrname(f->site.nl), &f->rules);
 	return record_load(isolation_paths.ports, &f->ports, err);
 }
@@ -168,14 +172,14 @@ int main(int argc, char **argv)
 	const char *const host[] = { probe, "serve", NULL };
 	int wrong = -1;
 
-	if (argc < 3 || !probe) {
-		fprintf(stderr, "usage: mutate-real BOX PEER [WORD...]\n");
+	if (argc < 4 || !probe) {
+		fprintf(stderr, "usage: mutate-real BOX PEER INTERFACE [WORD...]\n");
 		return 2;
 	}
 	log_debug_enable(getenv("BOX_DEBUG") != NULL);
 	(void)snprintf(f.names[0], BOX_NAME_MAX, "%s", argv[1]);
 	(void)snprintf(f.names[1], BOX_NAME_MAX, "%s", argv[2]);
-	if (prepare(&f, &err) == 0) {
+	if (prepare(&f, argv[3], &err) == 0) {
 		f.bench = (struct bench){
 			.world = &f.site.world,
 			.argv = { box_a, box_b, host },
@@ -188,7 +192,7 @@ int main(int argc, char **argv)
 			.in_peer = in_peer,
 			.mend = mend,
 		};
-		wrong = bench_run(&f.bench, (const char *const *)argv + 3, &err);
+		wrong = bench_run(&f.bench, (const char *const *)argv + 4, &err);
 	}
 	if (wrong < 0)
 		printf("WRONG %s\n", err.text);

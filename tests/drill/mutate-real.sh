@@ -16,4 +16,5 @@ read -r a b <<<"${BOX_DRILL_BOXES:-micro-a micro-b}"
 for name in "$a" "$b"; do
 	lab_run box exec --user root "$name" -- install -m 0700 /dev/stdin /tmp/box-probe <"$BOX_BUILD/probe/box-probe"
 done
-lab_run "$BOX_BUILD/tests/drill/mutate-real" "$a" "$b" "$@"
+iface=$(lab_run box exec --user root "$a" -- ip route show default | sed -n '1s/.* dev \([^ ]*\).*/\1/p')
+lab_run "$BOX_BUILD/tests/drill/mutate-real" "$a" "$b" "$iface" "$@"

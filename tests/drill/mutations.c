@@ -228,7 +228,7 @@ const struct mutation mutations[] = {
 	},
 	{
 		.name = "a box with a public IPv6 address",
-		.box = { "ip -6 addr add 2001:db8::5/64 dev {a_if} nodad" },
+		.box = { "ip -6 addr add 2001:db8::5/64 dev {a_if}" },
 		.mend_box = { "ip -6 addr del 2001:db8::5/64 dev {a_if}" },
 		.broken = "ipv6-address",
 	},
