@@ -28,9 +28,13 @@ struct memory {
 static struct memory memories[SLOTS] = { { STR_INIT, 0, -1 }, { STR_INIT, 0, -1 },
 	{ STR_INIT, 0, -1 }, { STR_INIT, 0, -1 } };
 
-/* What shells read, and where usual profiles look whether to add to PATH. */
-static const char *const in_etc[] = { "/etc/profile", "/etc/bash.bashrc", "/etc/environment",
-	"/etc/zsh/zshenv", "/etc/zsh/zprofile", "/etc/fish/config.fish" };
+/*
+ * What shells read, where usual profiles look whether to add to PATH, and who the guest is: a guest that
+ * starts from memory remembers what another one made, and is another one.
+ */
+static const char *const in_etc[] = { "/etc/hostname", "/etc/machine-id", "/etc/profile",
+	"/etc/bash.bashrc", "/etc/environment", "/etc/zsh/zshenv", "/etc/zsh/zprofile",
+	"/etc/fish/config.fish" };
 static const char *const in_home[] = { ".profile", ".bash_profile", ".bash_login", ".bashrc",
 	".zshenv", ".zprofile", ".zlogin", ".config/fish/config.fish", ".cargo/env", "bin",
 	".local/bin" };

@@ -91,9 +91,9 @@ static void test_a_profile_runs_once(void **state)
 
 static void test_changed_files_are_read_again(void **state)
 {
-	static const char *const paths[] = { "/etc/profile", "/etc/profile.d/x.sh",
-		"/etc/profile.d/y.sh", "/home/dev/.profile", "/home/dev/.bashrc",
-		"/home/dev/.local/bin/tool" };
+	static const char *const paths[] = { "/etc/hostname", "/etc/machine-id", "/etc/profile",
+		"/etc/profile.d/x.sh", "/etc/profile.d/y.sh", "/home/dev/.profile",
+		"/home/dev/.bashrc", "/home/dev/.local/bin/tool" };
 	int file;
 
 	(void)state;
