@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/test.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "agent/account.h"
-#include "base/fd.h"
-
-static char root[64];
-
-static void put(const char *path, const char *text)
-{
-	struct error err = { 0 };
-	_cleanup_free_ char *name = str_format(&err, "%s%s", root, path);
-	_cleanup_free_ char *folder = str_dup(name, &err);
-
-	*strrchr(folder, '/') = 0;
-	assert_ok(file_mkdirs(folder, 0755, &err), &err);
-	assert_ok(file_replace(AT_FDCWD, name, text, strlen(text), 0644, &err), &err);
-}
+#include "tests/unit/agent/root.h"
 
 static int setup(void **state)
 {

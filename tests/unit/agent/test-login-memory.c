@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/test.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "agent/login-memory.h"
-#include "base/fd.h"
+#include "tests/unit/agent/root.h"
 
-static char root[64];
 static struct account dev = { .name = (char *)"dev",
 	.home = (char *)"/home/dev",
 	.shell = (char *)"/bin/bash",
 	.uid = 1000 };
-
-static void put(const char *path, const char *text)
-{
-	struct error err = { 0 };
-	_cleanup_free_ char *name = str_format(&err, "%s%s", root, path);
-	_cleanup_free_ char *folder = str_dup(name, &err);
-
-	*strrchr(folder, '/') = 0;
-	assert_ok(file_mkdirs(folder, 0755, &err), &err);
-	assert_ok(file_replace(AT_FDCWD, name, text, strlen(text), 0644, &err), &err);
-}
 
 static int setup(void **state)
 {
