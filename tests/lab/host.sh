@@ -90,7 +90,7 @@ host_start_libvirtd() {
 	if host_libvirtd_pid >/dev/null; then
 		return 0
 	fi
-	host_enter libvirtd -d --timeout 0 </dev/null >>"$LAB_STATE/log/libvirtd.log" 2>&1
+	host_enter "$LAB_DIR/reaper.py" libvirtd -d --timeout 0 </dev/null >>"$LAB_STATE/log/libvirtd.log" 2>&1
 	until host_enter virsh -c qemu:///system -q version >/dev/null 2>&1; do
 		tries=$((tries + 1))
 		if [ "$tries" -ge 300 ]; then
