@@ -2,7 +2,6 @@
 #include "agent/identity-item.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/random.h>
@@ -18,7 +17,7 @@
 #include "base/parse.h"
 #include "base/run.h"
 
-enum { SEED_MIN = 32, SEED_MAX = 512, SMALL_FILE = 65536, KEYGEN_MS = 60000, SERVICE_MS = 20000 };
+enum { SEED_MIN = 32, SEED_MAX = 512, SMALL_FILE = 65536, SERVICE_MS = 20000 };
 
 char *identity_path(const struct identity_context *c, const char *path, struct error *err)
 {
@@ -59,7 +58,16 @@ int identity_write(const struct identity_context *c, const char *path, const voi
 	*strrchr(folder, '/') = 0;
 	if (*folder && file_mkdirs(folder, 0755, err) < 0)
 		return -1;
-	return file_replace(AT_FDCWD, name, bytes, len, mode, err);
+	return file_replace_unsynced(AT_FDCWD, name, bytes, len, mode, err);
+}
+
+int identity_sync(const struct identity_context *c, struct error *err)
+{
+	_cleanup_close_ int fd = open(*c->root ? c->root : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		return error_errno(err, errno, "cannot write the identity to disk");
+	return 0;
 }
 
 int identity_run(const char *const *argv, struct error *err)
@@ -288,78 +296,4 @@ int identity_instance_id(
 	if (identity_write(c, "/var/lib/cloud/data/instance-id", line, strlen(line), 0644, err) < 0)
 		return -1;
 	return identity_line(c, "/var/lib/cloud/data/instance-id", into, err);
-}
-
-/* ---- SSH host keys ---- */
-
-static int remove_keys(const char *folder, struct error *err)
-{
-	DIR *dir = opendir(folder);
-	int failed = 0;
-
-	for (struct dirent *d = dir ? readdir(dir) : NULL; d; d = readdir(dir)) {
-		if (str_starts(d->d_name, "ssh_host_") && strstr(d->d_name, "_key") &&
-			unlinkat(dirfd(dir), d->d_name, 0) < 0)
-			failed = errno;
-	}
-	if (dir)
-		(void)closedir(dir);
-	return failed ? error_errno(err, failed, "cannot remove SSH host keys in '%s'", folder) : 0;
-}
-
-static int make_key(const char *folder, const char *type, struct error *err)
-{
-	_cleanup_free_ char *file = str_format(err, "%s/ssh_host_%s_key", folder, type);
-	const char *argv[] = { "ssh-keygen", "-q", "-N", "", "-C", "", "-t", type, "-f", file,
-		NULL };
-	const struct run run = { .argv = argv, .timeout_ms = KEYGEN_MS };
-
-	return file ? run_program(&run, NULL, err) : -1;
-}
-
-void identity_drop_ssh_keys(const struct identity_context *c, const char *value)
-{
-	_cleanup_free_ char *folder = NULL;
-	struct error ignored = { 0 };
-
-	if (!str_equal(value, "new"))
-		return;
-	folder = identity_path(c, "/etc/ssh", &ignored);
-	if (folder)
-		(void)!remove_keys(folder, &ignored);
-}
-
-/* One that runs all the time, and not for a connection only: it has read its keys already. */
-static bool server_runs(const struct identity_context *c)
-{
-	_cleanup_str_ struct str pid = STR_INIT;
-	struct error ignored = { 0 };
-
-	return c->live && identity_line(c, "/run/sshd.pid", &pid, &ignored) == 0;
-}
-
-/* Of one type: whatever speaks SSH today takes it, and each costs a second in an emulated guest. */
-int identity_ssh_keys(
-	const struct identity_context *c, const char *value, struct str *into, struct error *err)
-{
-	_cleanup_free_ char *folder = identity_path(c, "/etc/ssh", err);
-	_cleanup_free_ char *server = identity_path(c, "/etc/ssh/sshd_config", err);
-	const char *restart[] = { "systemctl", "--no-block", "try-restart", "ssh.service",
-		"sshd.service", NULL };
-	struct error ignored = { 0 };
-
-	if (!folder || !server)
-		return -1;
-	if (!str_equal(value, "new"))
-		return error_set(err, ERROR_INVALID, "only 'new' can be asked for");
-	if (access(server, F_OK) < 0) {
-		str_append(into, "none"); /* no SSH server here */
-		return str_ok(into, err);
-	}
-	(void)setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
-	if (remove_keys(folder, err) < 0 || make_key(folder, "ed25519", err) < 0)
-		return -1;
-	if (server_runs(c))
-		(void)!identity_run(restart, &ignored);
-	return identity_line(c, "/etc/ssh/ssh_host_ed25519_key.pub", into, err);
 }

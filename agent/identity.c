@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/identity-item.h"
 #include "base/fd.h"
 #include "base/log.h"
 
-#define RECORD "/var/lib/box/identity"
+#define RECORD_FOLDER "/var/lib/box"
+#define RECORD RECORD_FOLDER "/identity"
 
 enum { VALUE_MAX = 2048 };
 
@@ -19,17 +21,21 @@ static const struct item {
 	/* Before all items: takes away what the network must not see any more. What fails here fails again
 	 * when the item is applied, and is an error there. */
 	void (*prepare)(const struct identity_context *c, const char *value);
+	/* As soon as the seed is in: begins what then goes on beside the items before this one. */
+	void (*start)(const struct identity_context *c, const char *value);
 } items[] = {
-	{ "uuid", identity_uuid, NULL },
-	{ "seed", identity_seed, NULL },
-	{ "clock", identity_clock, NULL },
-	{ "hostname", identity_hostname, NULL },
-	{ "machine-id", identity_machine_id, NULL },
-	{ "instance-id", identity_instance_id, NULL },
-	{ "mac", identity_mac, NULL },
-	{ "ssh-host-keys", identity_ssh_keys, identity_drop_ssh_keys },
-	{ "address", identity_address, NULL },
+	{ "uuid", identity_uuid, NULL, NULL },
+	{ "seed", identity_seed, NULL, NULL },
+	{ "clock", identity_clock, NULL, NULL },
+	{ "hostname", identity_hostname, NULL, NULL },
+	{ "machine-id", identity_machine_id, NULL, NULL },
+	{ "instance-id", identity_instance_id, NULL, NULL },
+	{ "mac", identity_mac, NULL, NULL },
+	{ "address", identity_address, NULL, NULL },
+	{ "ssh-host-keys", identity_ssh_keys, identity_drop_ssh_keys, identity_start_ssh_keys },
 };
+
+enum { AFTER_SEED = 2 };
 
 /* A value for each item, NULL where none is asked for. */
 struct wish {
@@ -81,6 +87,31 @@ static int wish_read(struct wish *w, const void *request, size_t len, struct err
 	return found;
 }
 
+static uint64_t clock_us(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static void put_time(struct str *answer, const char *item, uint64_t usec)
+{
+	_cleanup_str_ struct str name = STR_INIT, value = STR_INIT;
+
+	str_printf(&name, "usec.%s", item);
+	str_printf(&value, "%llu", (unsigned long long)usec);
+	field_put_text(answer, FIELD_NAME, str_get(&name));
+	field_put_text(answer, FIELD_VALUE, str_get(&value));
+}
+
+static void start_all(const struct identity_context *c, const struct wish *w)
+{
+	for (size_t i = 0; i < ARRAY_LEN(items); i++)
+		if (w->values[i] && items[i].start)
+			items[i].start(c, w->values[i]);
+}
+
 /* What was done goes into the answer, what was done well also into the record. */
 static unsigned apply_all(const struct identity_context *c, const struct wish *w,
 	struct str *answer, struct str *record, struct error *first)
@@ -93,7 +124,10 @@ static unsigned apply_all(const struct identity_context *c, const struct wish *w
 	for (size_t i = 0; i < ARRAY_LEN(items); i++) {
 		_cleanup_str_ struct str now = STR_INIT;
 		struct error err = { 0 };
+		uint64_t begin = clock_us();
 
+		if (i == AFTER_SEED)
+			start_all(c, w);
 		if (!w->values[i])
 			continue;
 		field_put_text(answer, FIELD_NAME, items[i].name);
@@ -106,6 +140,7 @@ static unsigned apply_all(const struct identity_context *c, const struct wish *w
 			continue;
 		}
 		field_put(answer, FIELD_VALUE, now.data, now.len);
+		put_time(answer, items[i].name, clock_us() - begin);
 		str_printf(record, "%s=%s\n", items[i].name, str_get(&now));
 	}
 	return failed;
@@ -114,15 +149,21 @@ static unsigned apply_all(const struct identity_context *c, const struct wish *w
 static int write_record(
 	const struct identity_context *c, const struct str *record, struct error *err)
 {
-	if (str_ok(record, err) < 0)
+	_cleanup_free_ char *folder = identity_path(c, RECORD_FOLDER, err);
+	_cleanup_free_ char *path = identity_path(c, RECORD, err);
+
+	/* last: what it says is on the disk by then */
+	if (!folder || !path || str_ok(record, err) < 0 || identity_sync(c, err) < 0 ||
+		file_mkdirs(folder, 0755, err) < 0)
 		return -1;
-	return identity_write(c, RECORD, record->data, record->len, 0644, err);
+	return file_replace(AT_FDCWD, path, record->data, record->len, 0644, err);
 }
 
 int identity_apply(
 	const char *root, const void *request, size_t len, struct str *into, struct error *err)
 {
-	const struct identity_context c = { .root = root, .live = !*root };
+	pid_t key_maker = 0;
+	const struct identity_context c = { .root = root, .live = !*root, .key_maker = &key_maker };
 	_cleanup_(wish_done) struct wish w = { 0 };
 	_cleanup_str_ struct str record = STR_INIT;
 	struct error ignored = { 0 };
@@ -218,7 +259,8 @@ static void boot_wish(
 
 int identity_boot(const char *root, struct error *err)
 {
-	const struct identity_context c = { .root = root, .live = !*root };
+	pid_t key_maker = 0;
+	const struct identity_context c = { .root = root, .live = !*root, .key_maker = &key_maker };
 	_cleanup_str_ struct str uuid = STR_INIT, answer = STR_INIT, record = STR_INIT;
 	_cleanup_free_ char *known = record_get(&c, "uuid");
 	_cleanup_(wish_done) struct wish w = { 0 };

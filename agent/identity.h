@@ -17,11 +17,12 @@
  *	machine-id      new, or 32 hex digits
  *	instance-id     renames cloud-init's instance, so that once-per-instance work is not done again
  *	mac             aa:bb:cc:dd:ee:ff for the first network device
- *	ssh-host-keys   new; the old ones are removed before anything else, so that they never meet the new MAC,
- *	                and made while the guest gets its lease
  *	address         wait until this address (or "any") is there; renew the lease if it does not come by itself
+ *	ssh-host-keys   new; the old ones are removed before anything else, so that they never meet the new MAC,
+ *	                and made while the other items are applied, from the seed on
  *
- * The answer has each item's value as it is afterwards, read back, or its error.
+ * The answer has each item's value as it is afterwards, read back, or its error; and how long it took, as
+ * usec.NAME.
  */
 #ifndef AGENT_IDENTITY_H
 #define AGENT_IDENTITY_H

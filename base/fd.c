@@ -66,20 +66,20 @@ int file_read(int dirfd, const char *path, size_t max, struct str *into, struct 
 	return fd_read_all(fd, max, into, path, err);
 }
 
-static int write_and_sync(
-	int fd, const void *bytes, size_t len, mode_t mode, const char *path, struct error *err)
+static int write_file(int fd, const void *bytes, size_t len, mode_t mode, bool sync,
+	const char *path, struct error *err)
 {
 	if (fchmod(fd, mode) < 0)
 		return error_errno(err, errno, "cannot set the mode of '%s'", path);
 	if (fd_write_all(fd, bytes, len, path, err) < 0)
 		return -1;
-	if (fsync(fd) < 0)
+	if (sync && fsync(fd) < 0)
 		return error_errno(err, errno, "cannot write '%s' to disk", path);
 	return 0;
 }
 
-int file_replace(
-	int dirfd, const char *path, const void *bytes, size_t len, mode_t mode, struct error *err)
+static int replace(int dirfd, const char *path, const void *bytes, size_t len, mode_t mode,
+	bool sync, struct error *err)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *temporary = NULL;
@@ -93,7 +93,7 @@ int file_replace(
 	fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return error_errno(err, errno, "cannot create '%s'", temporary);
-	if (write_and_sync(fd, bytes, len, mode, path, err) < 0) {
+	if (write_file(fd, bytes, len, mode, sync, path, err) < 0) {
 		(void)unlinkat(dirfd, temporary, 0);
 		return -1;
 	}
@@ -103,6 +103,18 @@ int file_replace(
 		return -1;
 	}
 	return 0;
+}
+
+int file_replace(
+	int dirfd, const char *path, const void *bytes, size_t len, mode_t mode, struct error *err)
+{
+	return replace(dirfd, path, bytes, len, mode, true, err);
+}
+
+int file_replace_unsynced(
+	int dirfd, const char *path, const void *bytes, size_t len, mode_t mode, struct error *err)
+{
+	return replace(dirfd, path, bytes, len, mode, false, err);
 }
 
 int file_mkdirs(const char *path, mode_t mode, struct error *err)

@@ -46,6 +46,10 @@ int file_read(
 int file_replace(int dirfd, const char *path, const void *bytes, size_t len, mode_t mode,
 	struct error *err) MUST_CHECK;
 
+/* The same without waiting for the disk: for one of many, whose caller waits for all of them at the end. */
+int file_replace_unsynced(int dirfd, const char *path, const void *bytes, size_t len, mode_t mode,
+	struct error *err) MUST_CHECK;
+
 /* mkdir -p with this mode for what is missing. */
 int file_mkdirs(const char *path, mode_t mode, struct error *err) MUST_CHECK;
 

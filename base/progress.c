@@ -235,6 +235,12 @@ void progress_end(struct progress *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+void progress_took(struct progress *p, const char *operation, const char *name, uint64_t usec)
+{
+	if (p->started && p->timing)
+		progress_message(p, "timing %s.%s %.1f ms", operation, name, (double)usec / 1000);
+}
+
 void progress_bytes(struct progress *p, uint64_t done, uint64_t total)
 {
 	if (!p->started || !p->depth || p->depth > PROGRESS_DEPTH_MAX)
@@ -317,7 +323,14 @@ static void observe_end(const char *operation, const struct step *step, uint64_t
 	progress_end(data);
 }
 
+static void observe_took(const char *operation, const char *step, uint64_t usec, void *data)
+{
+	progress_took(data, operation, step, usec);
+}
+
 struct steps_observer progress_observer(struct progress *p)
 {
-	return (struct steps_observer){ .begin = observe_begin, .end = observe_end, .data = p };
+	return (struct steps_observer){
+		.begin = observe_begin, .end = observe_end, .took = observe_took, .data = p
+	};
 }

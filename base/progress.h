@@ -66,6 +66,9 @@ struct steps_observer progress_observer(struct progress *p);
 void progress_begin(struct progress *p, const char *operation, const char *name, const char *doing);
 void progress_end(struct progress *p);
 
+/* With timing: a step that was done and timed elsewhere, such as in a guest. */
+void progress_took(struct progress *p, const char *operation, const char *name, uint64_t usec);
+
 /* How far the innermost step's transfer is. total 0: not known. */
 void progress_bytes(struct progress *p, uint64_t done, uint64_t total);
 

@@ -31,6 +31,8 @@ struct step {
 struct steps_observer {
 	void (*begin)(const char *operation, const struct step *step, void *data);
 	void (*end)(const char *operation, const struct step *step, uint64_t usec, void *data);
+	/* what was done, and timed, elsewhere: it has no begin and no end here */
+	void (*took)(const char *operation, const char *step, uint64_t usec, void *data);
 	void *data;
 };
 

@@ -7,6 +7,9 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/parse.h"
+#include "base/steps.h"
+
 enum { SEED_BYTES = 64 };
 
 /* What a box is told, as text; the seed is a secret. */
@@ -17,11 +20,6 @@ struct identity {
 	char mac[DOMAIN_MAC_TEXT];
 	char address[INET_ADDRSTRLEN];
 };
-
-static void identity_done(struct identity *id)
-{
-	explicit_bzero(id->seed, sizeof(id->seed));
-}
 
 static int identity_fill(const struct box *box, struct identity *id, struct error *err)
 {
@@ -60,41 +58,101 @@ static int check(const struct box *box, const struct guest_identity *items, size
 	return 0;
 }
 
-int box_adopt(struct box *box, enum adopt_as as, int interrupt_fd, struct error *err)
+struct adopting {
+	struct box *box;
+	enum adopt_as as;
+	const struct steps_observer *observer;
+	struct guest_wait wait;
+	struct identity id; /* a secret */
+	struct guest *guest; /* owned */
+};
+
+static void adopting_done(struct adopting *a)
 {
+	guest_close(a->guest);
+	explicit_bzero(a->id.seed, sizeof(a->id.seed));
+}
+
+static int do_open(void *ctx, struct error *err)
+{
+	struct adopting *a = ctx;
+
+	if (identity_fill(a->box, &a->id, err) < 0)
+		return -1;
+	a->guest = guest_open(a->box->dom, &a->wait, err);
+	return a->guest ? 0 : -1;
+}
+
+/* How long each item took the guest, as it says. */
+static void tell_times(const struct adopting *a, const struct guest_identity *items, size_t count,
+	const struct guest_items *answer)
+{
+	for (size_t i = 0; a->observer && a->observer->took && i < count; i++) {
+		struct error ignored = { 0 };
+		char name[64];
+		const char *text;
+		uint64_t usec;
+
+		(void)snprintf(name, sizeof(name), "usec.%s", items[i].name);
+		text = guest_items_get(answer, name);
+		if (text && parse_u64(text, 0, UINT32_MAX, name, &usec, &ignored) == 0)
+			a->observer->took("adopt.identity", items[i].name, usec, a->observer->data);
+	}
+}
+
+static int do_identity(void *ctx, struct error *err)
+{
+	struct adopting *a = ctx;
+	struct identity *id = &a->id;
 	_cleanup_guest_items_ struct guest_items answer = VEC_INIT;
-	_cleanup_(identity_done) struct identity id = { 0 };
-	struct guest_wait wait = { .timeout_ms = ADOPT_MS, .interrupt_fd = interrupt_fd };
-	_cleanup_(guest_close_p) struct guest *guest = NULL;
 	const struct guest_identity items[] = {
-		{ "uuid", box->uuid },
-		{ "seed", id.seed },
-		{ "clock", id.clock },
-		{ "hostname", box->name },
-		{ "instance-id", id.instance },
-		{ "mac", id.mac },
-		{ "address", id.address },
+		{ "uuid", a->box->uuid },
+		{ "seed", id->seed },
+		{ "clock", id->clock },
+		{ "hostname", a->box->name },
+		{ "instance-id", id->instance },
+		{ "mac", id->mac },
+		{ "address", id->address },
 		/* of another machine only */
 		{ "machine-id", "new" },
 		{ "ssh-host-keys", "new" },
 	};
-	size_t count = ARRAY_LEN(items) - (as == ADOPT_SAME ? 2 : 0);
+	size_t count = ARRAY_LEN(items) - (a->as == ADOPT_SAME ? 2 : 0);
 	struct timespec now;
 
-	if (identity_fill(box, &id, err) < 0)
-		return -1;
-	guest = guest_open(box->dom, &wait, err);
-	if (!guest)
-		return -1;
 	/* as late as can be */
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)snprintf(
-		id.clock, sizeof(id.clock), "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
-	if (guest_identity(guest, items, count, &wait, &answer, err) < 0 ||
-		check(box, items, count, &answer, err) < 0)
+		id->clock, sizeof(id->clock), "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
+	if (guest_identity(a->guest, items, count, &a->wait, &answer, err) < 0)
 		return -1;
-	return guest_wait_ready(
-		guest, *box->meta.user ? box->meta.user : NULL, &wait, NULL, NULL, err);
+	tell_times(a, items, count, &answer);
+	return check(a->box, items, count, &answer, err);
+}
+
+static int do_ready(void *ctx, struct error *err)
+{
+	struct adopting *a = ctx;
+	const char *user = *a->box->meta.user ? a->box->meta.user : NULL;
+
+	return guest_wait_ready(a->guest, user, &a->wait, NULL, NULL, err);
+}
+
+int box_adopt(struct box *box, enum adopt_as as, const struct start_watch *watch, struct error *err)
+{
+	static const struct step steps[] = {
+		{ "open", NULL, do_open, NULL },
+		{ "identity", NULL, do_identity, NULL },
+		{ "ready", NULL, do_ready, NULL },
+	};
+	_cleanup_(adopting_done) struct adopting a = {
+		.box = box,
+		.as = as,
+		.observer = watch->observer,
+		.wait = { .timeout_ms = ADOPT_MS, .interrupt_fd = watch->interrupt_fd },
+	};
+
+	return steps_run("adopt", steps, ARRAY_LEN(steps), &a, watch->observer, err);
 }
 
 int box_grow_disk(struct box *box, uint64_t bytes, struct error *err)

@@ -18,7 +18,7 @@ static int do_adopt(void *ctx, struct error *err)
 {
 	const struct wake *w = ctx;
 
-	return box_adopt(w->box, w->as, w->watch->interrupt_fd, err);
+	return box_adopt(w->box, w->as, w->watch, err);
 }
 
 static int do_grow(void *ctx, struct error *err)

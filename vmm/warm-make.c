@@ -6,7 +6,8 @@
  * warming removes.
  *
  * Before the memory is saved, the guest drops what it has cached and then does once what a restored box
- * will do: take an identity, run a command. So the image is small, and has just those pages that matter.
+ * will do: take an identity, run a command. What is free after that is given back (vmm/trim.h). So the image is
+ * small, and has just those pages that matter.
  */
 #include "vmm/warm-make.h"
 
@@ -20,6 +21,7 @@
 #include "vmm/layer-read.h"
 #include "vmm/lock.h"
 #include "vmm/remove.h"
+#include "vmm/trim.h"
 
 struct making {
 	virConnectPtr conn;
@@ -120,11 +122,18 @@ static int do_rehearse(void *ctx, struct error *err)
 
 	(void)run_in(box, sync, NULL, 0);
 	(void)run_in(box, drop, NULL, GUEST_LOGIN);
-	if (box_adopt(box, ADOPT_OTHER, m->request->watch.interrupt_fd, err) < 0)
+	if (box_adopt(box, ADOPT_OTHER, &m->request->watch, err) < 0)
 		return -1;
 	(void)run_in(box, nothing, box->meta.user, GUEST_LOGIN);
 	(void)run_in(box, sync, NULL, 0);
 	return 0;
+}
+
+static int do_trim(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+
+	return trim_memory(m->conn, &m->report.hold.box, err);
 }
 
 static void fill_record(struct making *m, const struct memory_image *memory)
@@ -255,6 +264,7 @@ static int make(struct making *m, struct error *err)
 	static const struct step steps[] = {
 		{ "boot", "booting the image once", do_boot, undo_boot },
 		{ "rehearse", "rehearsing", do_rehearse, NULL },
+		{ "trim", "trimming its memory", do_trim, NULL },
 		{ "save", "saving its memory", do_save, NULL },
 		{ "discard", NULL, do_discard, NULL },
 		{ "record", NULL, do_record, NULL },

@@ -34,6 +34,7 @@ untouched=$(stream)
 assert_status 0 box new "$a" --timing
 assert_contains "$err" 'box: timing wake.restore'
 assert_contains "$err" 'box: timing wake.adopt'
+assert_contains "$err" 'box: timing adopt.identity.ssh-host-keys'
 assert_lacks "$err" 'it could not start'
 assert_status 0 box new "$b"
 assert_equal "$untouched" "$(stream)"

@@ -250,6 +250,27 @@ static void test_items(void **state)
 	}
 }
 
+/* How long each took is behind its value. */
+static void test_times(void **state)
+{
+	_cleanup_str_ struct str request = STR_INIT, answer = STR_INIT;
+	struct error err = { 0 };
+	struct field_reader r;
+	struct field f;
+	char last[64] = "", taken[64] = "";
+
+	(void)state;
+	field_put_text(&request, FIELD_NAME, "hostname");
+	field_put_text(&request, FIELD_VALUE, "four");
+	assert_ok(identity_apply(root, request.data, request.len, &answer, &err), &err);
+	r = (struct field_reader){ (uint8_t *)answer.data, (uint8_t *)answer.data + answer.len };
+	while (field_next(&r, &f, &err) > 0)
+		(void)snprintf(f.tag == FIELD_NAME ? last : taken, sizeof(last), "%.*s", (int)f.len,
+			(const char *)f.bytes);
+	assert_string_equal(last, "usec.hostname");
+	assert_true(*taken && strspn(taken, "0123456789") == strlen(taken));
+}
+
 static void test_malformed_requests(void **state)
 {
 	_cleanup_str_ struct str answer = STR_INIT, orphan = STR_INIT;
@@ -273,6 +294,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_failure_is_tried_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_machine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_items, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed_requests, setup, teardown),
 	};
 

@@ -37,6 +37,7 @@ static char *output_of(enum progress_mode mode, bool timing, bool transfer)
 	progress_init(&p, ends[1], mode, timing);
 	observer = progress_observer(&p);
 	assert_ok(steps_run("new", two_steps, ARRAY_LEN(two_steps), NULL, &observer, &err), &err);
+	observer.took("new.there", "elsewhere", 2500, observer.data);
 	if (transfer) {
 		struct pollfd wait = { .fd = in, .events = POLLIN };
 
@@ -85,6 +86,7 @@ static void test_timing_prints_each_step_and_a_total(void **state)
 	(void)state;
 	assert_int_equal(sscanf(text,
 				 "box: timing new.volume %lf ms\nbox: timing new.silent %lf ms\n"
+				 "box: timing new.there.elsewhere 2.5 ms\n"
 				 "box: warning: low on disk\nbox: timing total %lf ms%n",
 				 &volume, &silent, &total, &end),
 		3);
