@@ -112,6 +112,7 @@ static int make(struct bench *b, const struct mutation *m, struct error *err)
 {
 	_cleanup_free_ char *names = NULL;
 
+	b->program = m->program;
 	if ((m->without[0] || m->no_chain) && load_without(b, m, err) < 0)
 		return -1;
 	if (m->names) {
@@ -120,10 +121,11 @@ static int make(struct bench *b, const struct mutation *m, struct error *err)
 			b->names(b->ops.ctx, str_equal(names, "dead") ? NULL : names, err) < 0)
 			return -1;
 	}
-	return run_lines(b, m->host, b->on_host, err) < 0 ||
-			       run_lines(b, m->box, b->in_box, err) < 0
-		       ? -1
-		       : 0;
+	if (run_lines(b, m->host, b->on_host, err) < 0 ||
+		run_lines(b, m->box, b->in_box, err) < 0 ||
+		run_lines(b, m->peer, b->in_peer, err) < 0)
+		return -1;
+	return 0;
 }
 
 static int mend(struct bench *b, const struct mutation *m, struct error *err)

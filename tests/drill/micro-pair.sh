@@ -6,7 +6,11 @@
 # no disk. They go away at the end of the script. Include it behind tests/lib.sh; $scratch is there.
 
 micro_pair() {
-	local kernel name n=$((20 + RANDOM % 200)) # a lease of an earlier run blocks its address for a while
+	local kernel name n=20 status=/var/lib/libvirt/dnsmasq/boxnet.status
+	# A lease of an earlier run blocks its address for a while.
+	while lab_run grep -qE "\.($n|$((n + 1)))\"" "$status" && [ $n -lt 250 ]; do
+		n=$((n + 2))
+	done
 	kernel=$("$tests_dir/vm/micro-guest.sh" "$scratch/initrd" "$BOX_BUILD/agent/box-agent") || exit
 	micro_overlay
 	chmod 755 "$scratch"

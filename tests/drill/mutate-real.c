@@ -6,6 +6,7 @@
  * Doors are moved in the packet filter alone: asking libvirt for one has the whole rule set compared and
  * put right, which is what the product is to do, and would mend every mutation before its door claims.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mutate-real BOX PEER INTERFACE [WORD...]\n");
 		return 2;
 	}
+	(void)signal(SIGPIPE, SIG_IGN); /* as in box: a probe may end early */
 	log_debug_enable(getenv("BOX_DEBUG") != NULL);
 	(void)snprintf(f.names[0], BOX_NAME_MAX, "%s", argv[1]);
 	(void)snprintf(f.names[1], BOX_NAME_MAX, "%s", argv[2]);

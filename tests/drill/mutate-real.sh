@@ -11,7 +11,8 @@ require_command virsh cpio
 make_scratch
 lab_run virsh -q net-info boxnet >/dev/null 2>&1 || lab_run box setup-host --quiet
 
-read -r a b <<<"${BOX_DRILL_BOXES:-micro-a micro-b}"
+# Names of this run alone: see the last mutation.
+read -r a b <<<"${BOX_DRILL_BOXES:-micro-a-$$ micro-b-$$}"
 [ -n "${BOX_DRILL_BOXES:-}" ] || micro_pair "$a" "$b"
 for name in "$a" "$b"; do
 	lab_run box exec --user root "$name" -- install -m 0700 /dev/stdin /tmp/box-probe <"$BOX_BUILD/probe/box-probe"

@@ -356,15 +356,6 @@ const struct mutation mutations[] = {
 		.broken = "hook",
 	},
 	{
-		.name = "names registered in libvirt's network",
-		.where = MUTATION_REAL,
-		.host = { "virsh -q net-update boxnet add dns-host "
-			"<host\tip='{b_ip}'><hostname>{b_name}</hostname></host> --live" },
-		.mend_host = { "virsh -q net-update boxnet delete dns-host "
-			"<host\tip='{b_ip}'><hostname>{b_name}</hostname></host> --live" },
-		.broken = "peer-name peer-reverse",
-	},
-	{
 		.name = "libvirt's name server stopped",
 		.where = MUTATION_REAL,
 		.host = { "xargs -a /run/libvirt/network/boxnet.pid kill -STOP" },
@@ -428,6 +419,16 @@ const struct mutation mutations[] = {
 		.host = { "{tests}/redefine.sh {a_name} memoryBacking" },
 		.mend_host = { "{tests}/redefine.sh {a_name}" },
 		.broken = "no-page-merging",
+	},
+	/* Last: dnsmasq puts the name into the lease too, where it outlives the record. */
+	{
+		.name = "names registered in libvirt's network",
+		.where = MUTATION_REAL,
+		.host = { "virsh -q net-update boxnet add dns-host "
+			"<host\tip='{b_ip}'><hostname>{b_name}</hostname></host> --live" },
+		.mend_host = { "virsh -q net-update boxnet delete dns-host "
+			"<host\tip='{b_ip}'><hostname>{b_name}</hostname></host> --live" },
+		.broken = "peer-name peer-reverse",
 	},
 };
 /* clang-format on */
