@@ -121,10 +121,11 @@ static int start_process(
 }
 
 static int exec_open(struct exec *e, const struct exec_request *r, const struct account *a,
-	struct process_spec *spec, int epoll, struct error *err)
+	const struct process_spec *wanted, int epoll, struct error *err)
 {
 	_cleanup_(stdio_done) struct stdio s = { { -1, -1, -1 }, { -1, -1, -1 } };
 	_cleanup_(environment_done) struct text_vec env = VEC_INIT;
+	struct process_spec spec = *wanted; /* ours: it points to env */
 
 	e->tty = r->flags & EXEC_TTY;
 	if ((e->tty ? stdio_tty(&s, r, a, err) : stdio_pipes(&s, r, err)) < 0)
@@ -133,16 +134,16 @@ static int exec_open(struct exec *e, const struct exec_request *r, const struct 
 		return -1;
 	if (e->tty && environment_set(&env, "TERM=xterm", err) < 0)
 		return -1;
-	spec->env_file = -1;
-	if (spec->login && !spec->shell && spec->program &&
-		login_recall("", a, spec->env, &env, &spec->env_file))
-		spec->login = false;
-	spec->login_env = &env;
+	spec.env_file = -1;
+	if (spec.login && !spec.shell && spec.program &&
+		login_recall("", a, spec.env, &env, &spec.env_file))
+		spec.login = false;
+	spec.login_env = &env;
 	for (int i = 0; i < 3; i++)
-		spec->stdio[i] = e->tty ? s.theirs[0] : s.theirs[i];
+		spec.stdio[i] = e->tty ? s.theirs[0] : s.theirs[i];
 	if (open_streams(e, &s, e->tty || r->flags & EXEC_STDIN, epoll, err) < 0)
 		return -1;
-	return start_process(e, spec, epoll, err);
+	return start_process(e, &spec, epoll, err);
 }
 
 int exec_start(struct exec *e, const struct exec_request *request, int epoll, const char *root,

@@ -191,7 +191,7 @@ int identity_address(
 void identity_put_network(const struct identity_context *c, struct str *into)
 {
 	_cleanup_str_ struct str path = STR_INIT, mac = STR_INIT;
-	char device[IFNAMSIZ], address[INET_ADDRSTRLEN];
+	char device[IFNAMSIZ], address[INET_ADDRSTRLEN] = "";
 	struct error ignored = { 0 };
 
 	if (first_device(c, device, &ignored) < 0)

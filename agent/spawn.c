@@ -210,7 +210,9 @@ NORETURN static void become_command(const struct process_spec *spec, int report)
 	if (spec->shell)
 		exec_shell(spec->account);
 	argv = array_of(spec->args);
-	(void)execvp(argv[0], argv);
+	errno = EINVAL;
+	if (argv[0])
+		(void)execvp(argv[0], argv);
 	give_up(REFUSE_EXEC, errno);
 }
 

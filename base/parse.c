@@ -152,7 +152,7 @@ int parse_mac(const char *text, const char *what, uint8_t ret[6], struct error *
 		int high = hex_digit(text[i * 3]), low = hex_digit(text[i * 3 + 1]);
 
 		ok = high >= 0 && low >= 0 && (i == 5 || text[i * 3 + 2] == ':');
-		mac[i] = (uint8_t)(high << 4 | low);
+		mac[i] = ok ? (uint8_t)(high << 4 | low) : 0;
 	}
 	if (!ok)
 		return error_set(err, ERROR_USAGE, "%s: '%s' is not a MAC address", what, text);

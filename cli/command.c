@@ -375,7 +375,7 @@ static const char *nearest(const char *name)
 	char lower[64];
 	size_t count = 0, len = 0;
 
-	for (; name[len] && len < sizeof(lower) - 1; len++)
+	for (; len < sizeof(lower) - 1 && name[len]; len++)
 		lower[len] = (char)tolower((unsigned char)name[len]);
 	lower[len] = '\0';
 	for (size_t i = 0; i < command_count; i++) {

@@ -21,8 +21,8 @@
 #include "mint/launch.h"
 
 #define DISK LAUNCH_BY_LABEL "root"
-#define SEED LAUNCH_BY_LABEL "seed"
-#define LAYER LAUNCH_BY_LABEL "layer"
+#define SEED (LAUNCH_BY_LABEL "seed")
+#define LAYER (LAUNCH_BY_LABEL "layer")
 #define SEED_MOUNT "/mnt"
 
 struct appliance {

@@ -206,7 +206,7 @@ static const struct firewall {
 		.in_the_way = firewalld_in_the_way,
 		.told = {
 			{ { "firewall-cmd", "-q", "--permanent", "--new-zone=box" }, STATUS_EXISTS },
-			{ { ZONE, "--add-interface=" NET_BRIDGE }, 0 },
+			{ { ZONE, ("--add-interface=" NET_BRIDGE) }, 0 },
 			{ { ZONE, "--add-service=dhcp", "--add-service=dns" }, 0 },
 			{ { "firewall-cmd", "-q", "--permanent", "--new-policy=boxes" }, STATUS_EXISTS },
 			{ { POLICY, "--add-ingress-zone=box" }, 0 },

@@ -125,13 +125,15 @@ static int choose_free(const struct host_nets *nets, struct net_config *ret, str
 
 	for (uint32_t i = FIRST_CANDIDATE; i <= LAST_CANDIDATE; i++) {
 		struct net_config c = { .subnet = 10u << 24 | i << 16, .prefix = 24 };
+		const struct host_net *clash = subnet_clash(nets, c.subnet, c.prefix);
 
-		if (!subnet_clash(nets, c.subnet, c.prefix)) {
+		if (!clash) {
 			*ret = c;
 			return 0;
 		}
+		if (i == FIRST_CANDIDATE)
+			subnet_describe(clash, &who);
 	}
-	subnet_describe(subnet_clash(nets, 10u << 24 | FIRST_CANDIDATE << 16, 24), &who);
 	return error_set(err, ERROR_BUSY,
 		"no subnet of 10.88.0.0/24 to 10.127.0.0/24 is free (%s); give a free one, as in BOX_SUBNET=192.168.88.0/24",
 		str_get(&who));

@@ -69,7 +69,7 @@ void drill_facts_line(struct drill_facts *facts, const char *line)
 			continue;
 		if (rows[i].word)
 			copy_word(rows[i].word, rest + 1);
-		else if (rows[i].words != &facts->addr6 || !strstr(rest, " fe80:"))
+		if (rows[i].words && (rows[i].words != &facts->addr6 || !strstr(rest, " fe80:")))
 			add_word(rows[i].words, rest + 1);
 	}
 }

@@ -91,6 +91,21 @@ static int do_network(void *ctx, struct error *err)
 	return 0;
 }
 
+static int reserve_again(
+	struct setup *s, virNetworkPtr net, const struct box_row *row, struct error *err)
+{
+	_cleanup_box_ struct box box = { 0 };
+	struct box_hardware hardware = { 0 };
+	int done = 0;
+
+	if (box_find(s->conn, row->name, &box, err) < 0 || box_hardware(&box, &hardware, err) < 0)
+		return -1;
+	if (*hardware.mac)
+		done = network_reserve_again(net, hardware.mac, row->meta.address, err);
+	s->report->changed |= done > 0;
+	return MIN(done, 0);
+}
+
 /* Boxes that outlived the network, by a teardown that kept the pool, get the addresses that they had. */
 static int do_addresses(void *ctx, struct error *err)
 {
@@ -101,18 +116,8 @@ static int do_addresses(void *ctx, struct error *err)
 	if (!net || box_list(s->conn, &rows, err) < 0)
 		return -1;
 	vec_foreach(const struct box_row, row, &rows) {
-		_cleanup_box_ struct box box = { 0 };
-		struct box_hardware hardware = { 0 };
-		int done = 0;
-
-		if (row->damaged || !row->meta.address)
-			continue;
-		if (box_find(s->conn, row->name, &box, err) < 0 ||
-			box_hardware(&box, &hardware, err) < 0 ||
-			(*hardware.mac && (done = network_reserve_again(
-						   net, hardware.mac, row->meta.address, err)) < 0))
+		if (!row->damaged && row->meta.address && reserve_again(s, net, row, err) < 0)
 			return -1;
-		s->report->changed |= done > 0;
 	}
 	return 0;
 }
