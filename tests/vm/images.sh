@@ -9,11 +9,16 @@ require_command jq virsh
 
 # A warm image goes with its golden one.
 volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF && $1 !~ /^warm-/ {print $1}' | sort; }
-images() { lab_run box image list --json | jq -r '.images[] | select(.template == "blank").state'; }
+images() { lab_run box image list --json | jq -r '.images[] | select(.template == "blank" and .state == "current").state'; }
 
 lab_run box image mint --offline --quiet blank >/dev/null 2>&1 || skip 'the image of blank is not in the cache'
 on_exit lab_run box image mint --offline --quiet blank
-assert_contains "$(images)" current
+# Images of other builds would keep the seed.
+for other in $(lab_run box image list --json | jq -r '.images[] | select(.template == "blank" and .state != "current").name'); do
+	lab_run box image rm --force --quiet "$other"
+done
+golden=$(lab_run box image list --json | jq -r '.images[] | select(.template == "blank" and .state == "current").name')
+[[ $golden == golden-blank-* ]] || fail "no image of blank: '$golden'"
 whole=$(volumes)
 assert_status 0 lab_run box image mint --offline blank
 assert_contains "$out" '(was there)'
@@ -23,18 +28,18 @@ assert_status 2 lab_run box image rm blank </dev/null
 assert_contains "$err" 'refusing to remove'
 assert_equal "$whole" "$(volumes)"
 assert_status 0 lab_run box image rm --force blank
-assert_lacks "$(volumes)" golden-blank
+assert_lacks "$(volumes)" "$golden"
 
 # One that fails takes back what has no manifest yet; the base, which has one, may stay.
 assert_status 1 lab_run env BOX_FAULT=upload.golden:fail box image mint --offline blank
 assert_contains "$err" 'fault injected after upload.golden'
-assert_lacks "$(volumes)" golden-blank
+assert_lacks "$(volumes)" "$golden"
 assert_lacks "$(volumes)" seed-
 assert_silent "$(images)"
 
 # One that is killed leaves volumes that count for nothing, and the next one replaces them at once.
 assert_status 137 lab_run env BOX_FAULT=upload.golden:kill box image mint --offline blank
-assert_contains "$(volumes)" golden-blank
+assert_contains "$(volumes)" "$golden"
 assert_silent "$(images)"
 assert_status 0 lab_run box image mint --offline blank
 assert_equal current "$(images)"

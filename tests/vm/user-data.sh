@@ -38,7 +38,7 @@ refused() {
 	assert_equal "$before" "$(volumes)"
 }
 refused 'packages: [x]' "1: cloud-init takes what begins with the line '#cloud-config'"
-refused $'#cloud-config\nruncmd: [a\nb' 3
+refused $'#cloud-config\nruncmd: [a\nb' 4
 refused $'#cloud-config\nruncmd: []\nruncmd: []' 3
 refused $'#cloud-config\nrunncmd: []' "2: cloud-init in a box has no key 'runncmd'; did you mean 'runcmd'?"
 refused $'#cloud-config\nwrite_files: {path: /x}' 2
