@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One command makes all images there are, within a quarter of an hour from nothing; a second one has nothing
-# to do. What the cache has already is not made again: "mint-all.sh --empty" begins with an empty one.
+# One command makes all images there are; a second one has nothing to do. What the cache has already is not made
+# again: "mint-all.sh --empty" begins with an empty one, and may take a quarter of an hour.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
 require_command jq
-limit=900
+limit=
 templates='blank claude codex grok'
 if [ "${1:-}" = --empty ]; then
+	limit=900
 	make_scratch
 	set -- env XDG_CACHE_HOME="$scratch"
 else
@@ -22,7 +23,7 @@ assert_status 0 "$tests_dir/lab/lab" run --registry -- "$@" box image mint --tim
 took=$((SECONDS - begin))
 echo "minted '$templates' in $took s; there were '$before'"
 grep -E '^box: timing (mint|appliance|upload|mint-base)' <<<"$err" || true
-[ "$took" -le "$limit" ] || fail "it took $took s, and $limit are allowed"
+[ -z "$limit" ] || [ "$took" -le "$limit" ] || fail "it took $took s, and $limit are allowed"
 for template in $templates; do
 	assert_equal current "$(lab_run box image info --json "$template" | jq -r .state)"
 	lab_run box image info --json "$template" |
