@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -30,6 +31,14 @@ static void print(const struct str *text)
 	(void)!write(STDERR_FILENO, str_get(text), text->len);
 }
 
+/* Whoever filled it may have quoted words of the command line, or a reason from below, as they came. */
+static void plain_line(const struct error *err, struct str *into)
+{
+	str_append(into, "box: ");
+	str_append_escaped(into, err->text, strlen(err->text), true);
+	str_append_char(into, '\n');
+}
+
 /* Tell the error; the exit status. command may be NULL: none was found. */
 static int report(const struct command *command, enum fault stage, const struct error *err)
 {
@@ -40,7 +49,7 @@ static int report(const struct command *command, enum fault stage, const struct 
 	if (contract)
 		fault_line(fault, err, &text);
 	else
-		str_printf(&text, "box: %s\n", err->text);
+		plain_line(err, &text);
 	if (err->kind == ERROR_USAGE)
 		str_printf(&text, "box: try 'box help%s%s'\n", command ? " " : "",
 			command ? command->name : "");

@@ -251,13 +251,14 @@ int session_prepare(struct session *s, const struct call *call, struct error *er
 
 void session_warn(struct session *s, const char *fmt, ...)
 {
-	_cleanup_str_ struct str text = STR_INIT;
+	_cleanup_str_ struct str text = STR_INIT, shown = STR_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
 	str_vprintf(&text, fmt, ap);
 	va_end(ap);
-	progress_message(&s->progress, "warning: %s", str_get(&text));
+	str_append_escaped(&shown, str_get(&text), text.len, true);
+	progress_message(&s->progress, "warning: %s", str_get(&shown));
 }
 
 void session_note(struct session *s, const char *fmt, ...)
