@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,31 +18,11 @@
 #include "base/run.h"
 #include "net/nft-check.h"
 #include "net/nft.h"
+#include "tests/bench/spread.h"
 
 enum { RUNS = 15, BOXES_MAX = 60000, TARGET_US = 20000 };
 
 static struct net_port ports[BOXES_MAX];
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
-static int order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static uint64_t median(uint64_t us[RUNS])
-{
-	qsort(us, RUNS, sizeof(us[0]), order);
-	return us[RUNS / 2];
-}
 
 static void make_ports(size_t n)
 {
@@ -93,36 +72,37 @@ static int run_check(struct bench *b, struct error *err)
 static int measure(struct bench *b, int (*fn)(struct bench *b, struct error *err), uint64_t *ret,
 	struct error *err)
 {
-	uint64_t us[RUNS];
+	uint64_t begin = spread_now_us();
 
-	for (size_t i = 0; i < RUNS; i++) {
-		uint64_t begin = now_us();
-
-		if (fn(b, err) < 0)
-			return -1;
-		us[i] = now_us() - begin;
-	}
-	*ret = median(us);
+	if (fn(b, err) < 0)
+		return -1;
+	*ret = spread_now_us() - begin;
 	return 0;
 }
 
 static int bench(struct bench *b, struct error *err)
 {
 	_cleanup_str_ struct str text = STR_INIT;
-	uint64_t batch = 0, nft = 0, check = 0;
+	uint64_t batch[RUNS], nft[RUNS], check[RUNS];
+	char what[2][64];
+	double ratio;
 
 	rules_print(&b->rules, ports, b->n, &text);
 	if (str_ok(&text, err) < 0 ||
-		file_replace(AT_FDCWD, b->file, text.data, text.len, 0600, err) < 0 ||
-		measure(b, run_nft, &nft, err) < 0 || measure(b, run_batch, &batch, err) < 0 ||
-		measure(b, run_check, &check, err) < 0)
+		file_replace(AT_FDCWD, b->file, text.data, text.len, 0600, err) < 0)
 		return -1;
-	printf("%zu boxes: batch %.2f ms, nft -f %.2f ms, ratio %.2f; comparing with the kernel %.2f ms\n",
-		b->n, (double)batch / 1000, (double)nft / 1000, (double)batch / (double)nft,
-		(double)check / 1000);
-	if (batch >= nft)
+	for (size_t i = 0; i < RUNS; i++) {
+		if (measure(b, run_nft, &nft[i], err) < 0 || measure(b, run_batch, &batch[i], err) < 0 ||
+			measure(b, run_check, &check[i], err) < 0)
+			return -1;
+	}
+	(void)snprintf(what[0], sizeof(what[0]), "rules of %zu boxes", b->n);
+	(void)snprintf(what[1], sizeof(what[1]), "comparing the kernel with the rules of %zu boxes", b->n);
+	ratio = spread_say(what[0], batch, "nft -f of the same text", nft, RUNS);
+	(void)spread_say_alone(what[1], check, RUNS);
+	if (ratio <= 1)
 		return error_set(err, ERROR_FAILED, "the batch is slower than nft -f");
-	if (b->n <= 250 && batch > TARGET_US)
+	if (b->n <= 250 && batch[RUNS / 2] > TARGET_US)
 		return error_set(err, ERROR_FAILED, "the batch takes more than 20 ms");
 	return 0;
 }

@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck disable=SC2016
 . "$(dirname "$0")/../lib.sh"
 require_root
-require_command jq virsh
+require_command jq virsh qemu-img
 make_scratch
 name=probe$$
 own_cache
@@ -44,10 +44,10 @@ before=$(pool)
 
 template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/fifth]]
 verify: [fifth, --version]'
-mint --json "$name" >"$scratch/one" 2>"$scratch/one.err" &
+mint --json --compress "$name" >"$scratch/one" 2>"$scratch/one.err" &
 first=$!
 status=0
-mint --json "$name" >"$scratch/two" 2>"$scratch/two.err" || status=$?
+mint --json --compress "$name" >"$scratch/two" 2>"$scratch/two.err" || status=$?
 wait "$first" || fail "the first of two: $(cat "$scratch/one.err")"
 assert_equal 0 "$status" "$(cat "$scratch/two.err")"
 for one in one two; do
@@ -57,6 +57,8 @@ done
 jq -es '[.[] | select(.event == "step-done" and .operation == "mint") | .name] ==
 	["seed", "files", "payload", "check", "disk", "appliance", "compress", "commit"]' \
 	"$scratch/one" "$scratch/two" >/dev/null || fail 'an image was made twice, or not at all'
+[ "$(qemu-img check --output=json "$cache/images/$(newest).qcow2" | jq '."compressed-clusters"')" -gt 0 ] ||
+	fail 'asked for a compressed image, and got another one'
 jq -es 'any(.[]; .event == "note" and (.text | contains("waiting")))' "$scratch/one" "$scratch/two" >/dev/null ||
 	fail 'nobody said that he waits'
 old=$(newest)
