@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Snapshot, restore and clone of a stopped box cost the same whatever the disk: box's own time by --timing, the
-# quickest of some rounds, at 1 and 20 GiB, beside virt-clone and virsh on plain domains with disks of the
+# quickest of some rounds, at 1 and 20 GiB in turn, beside virt-clone and virsh on plain domains with disks of the
 # same size and content in the same run.
 #
 #   snapshots.sh [ROUNDS]      default 5; fails above 150 ms, or when 20 GiB take twice as long as 1 GiB
@@ -70,30 +70,47 @@ peer() {
 	XML
 }
 
-# measure NAME GIB: lines "WHAT GIB MS"
-measure() {
-	local i
+# prepare NAME GIB: a stopped box and its peer
+prepare() {
 	hollow_box "$1" --disk "$2GiB"
 	lab_run virsh -q destroy "$1" >/dev/null
 	fill_disk "$(lab_run virsh -q domblklist "$1" | awk '$1 == "vda" {print $2}')" "$2"
 	peer "$2"
-	for ((i = 1; i <= rounds; i++)); do
-		echo "snapshot $2 $(own snapshot box snapshot "$1" "s$i" --timing)"
-		echo "restore $2 $(own restore box restore "$1" "s$i" --force --timing)"
-		# what follows is the guest's boot: it fails after the last step before that, and is undone
-		echo "clone $2 $(BOX_FAULT=new.seed own new box new clone --from "$1/s1" --timing)"
-		echo "virsh-snapshot $2 $(wall virsh snapshot-create-as "plain-$2" "s$i")"
-		echo "virsh-revert $2 $(wall virsh snapshot-revert "plain-$2" "s$i")"
-	done
-	echo "virt-clone $2 $(wall virt-clone -o "plain-$2" -n "copy-$2" -f "$peers/copy-$2.qcow2")"
 }
 
-measure small 1 >"$scratch/all"
-measure large 20 >>"$scratch/all"
+# measure NAME GIB ROUND: lines "WHAT GIB MS"
+measure() {
+	echo "snapshot $2 $(own snapshot box snapshot "$1" "s$3" --timing)"
+	echo "restore $2 $(own restore box restore "$1" "s$3" --force --timing)"
+	# what follows is the guest's boot: it fails after the last step before that, and is undone
+	echo "clone $2 $(BOX_FAULT=new.seed own new box new clone --from "$1/s1" --timing)"
+	echo "virsh-snapshot $2 $(wall virsh snapshot-create-as "plain-$2" "s$3")"
+	echo "virsh-revert $2 $(wall virsh snapshot-revert "plain-$2" "s$3")"
+}
+
+prepare small 1
+prepare large 20
+sync # what was written is not to be written out beside what is measured
+for ((i = 1; i <= rounds; i++)); do
+	measure small 1 "$i"
+	measure large 20 "$i"
+done >"$scratch/all"
+for gib in 1 20; do
+	echo "virt-clone $gib $(wall virt-clone -o "plain-$gib" -n "copy-$gib" -f "$peers/copy-$gib.qcow2")"
+done >>"$scratch/all"
 
 value() {
 	awk -v what="$1" -v gib="$2" '$1 == what && $2 == gib { print $3 }' "$scratch/all" | least
 }
+# say WHAT PEER: the pair for tests/bench/report, at 20 GiB
+say() {
+	jq -cn --arg bench "$1 of a stopped box of 20 GiB (least; its own time)" --arg peer "$2" --argjson runs "$rounds" \
+		--argjson ours "$(value "$1" 20)" --argjson theirs "$(value "$2" 20)" '{$bench, unit: "ms", $runs,
+		ours: {median: $ours}, $peer, theirs: {median: $theirs}, ratio: ($theirs / $ours * 100 | round / 100)}'
+}
+say snapshot virsh-snapshot
+say restore virsh-revert
+say clone virt-clone
 failed=
 printf '%-16s %10s %10s   (%s %% of the disk is written; least of %s)\n' ms '1 GiB' '20 GiB' "$fill" "$rounds"
 for what in snapshot restore clone virsh-snapshot virsh-revert virt-clone; do
