@@ -14,6 +14,8 @@
 #                                its stderr in $err afterwards, whatever CMD wrote
 #   assert_silent TEXT [WHAT]    TEXT is empty
 #   lab_run CMD...               in the lab (tests/lab/lab run)
+#   lab_run_nobody GROUP CMD...  likewise, as the user nobody, with that group or "" for none beside its own; needs
+#                                $scratch
 #   make_scratch                 sets $scratch, a fresh folder that goes away at the end
 #   own_cache                    sets $cache, a mint's cache in $scratch that has the base of blank's image, for
 #                                mints with XDG_CACHE_HOME=$scratch/cache: they touch nobody else's
@@ -118,6 +120,30 @@ make_scratch() {
 
 lab_run() {
 	"$tests_dir/lab/lab" run -- "$@"
+}
+
+# The tree may be where only root can go, as in /root: a user without rights has it, and the build, in $scratch.
+lab_run_nobody() {
+	local group=$1
+	shift
+	chmod 0711 "$scratch"
+	mkdir -p "$scratch/tree/source" "$scratch/tree/build" "$scratch/tree/libexec"
+	# shellcheck disable=SC2016 # expanded in there
+	lab_run unshare --mount --propagation private bash -euc '
+		tree=$1 group=$2
+		shift 2
+		mount --bind "$BOX_DATA" "$tree/source"
+		mount --bind "$BOX_BUILD" "$tree/build"
+		for program in "$BOX_LIBEXEC"/box-*; do
+			built=$(readlink "$program")
+			ln -sfn "$tree/build${built#"$BOX_BUILD"}" "$tree/libexec/${program##*/}"
+		done
+		export BOX_DATA=$tree/source BOX_BUILD=$tree/build BOX_LIBEXEC=$tree/libexec
+		groups=--clear-groups
+		[ -z "$group" ] || groups=--groups=$group
+		exec setpriv --reuid=nobody --regid=nogroup "$groups" --bounding-set=-all --no-new-privs \
+			env PATH="$tree/build/cli:$PATH" "$@"
+	' bash "$scratch/tree" "$group" "$@"
 }
 
 own_cache() {

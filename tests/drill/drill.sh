@@ -92,7 +92,7 @@ done
 
 # ---- without root ----
 
-assert_status 3 lab_run env HOME=/ setpriv --reuid 65534 --regid 65534 --groups "$(getent group libvirt | cut -d: -f3)" \
+assert_status 3 lab_run_nobody "$(getent group libvirt | cut -d: -f3)" env HOME=/ \
 	box drill --only range-10,peer-tcp,peer-name,rules-intact,port-flag --json
 for row in range-10:unknown peer-tcp:holds peer-name:holds rules-intact:unknown port-flag:holds; do
 	assert_equal "${row#*:}" "$(jq -r --arg id "${row%:*}" '.claims[] | select(.id == $id).verdict' <<<"$out")" "$row"

@@ -14,12 +14,10 @@ name=member-$$
 # The scratch folder is on the machine; the lab sees the same /tmp.
 home=$scratch/home
 mkdir "$home"
-chmod 755 "$scratch"
 chown nobody "$home"
 
 member() {
-	lab_run setpriv --reuid=nobody --regid=nogroup --groups="$group" --bounding-set=-all --no-new-privs \
-		env -C "$home" -u XDG_CACHE_HOME HOME="$home" TMPDIR=/tmp "$@"
+	lab_run_nobody "$group" env -C "$home" -u XDG_CACHE_HOME HOME="$home" TMPDIR=/tmp "$@"
 }
 
 for one in "$name" "clone-$$" "moved-$$"; do
@@ -29,7 +27,7 @@ assert_status 0 lab_run box image list --json
 jq -e '.images[] | select(.template == "blank")' <<<"$out" >/dev/null || skip 'the lab has no image of blank'
 
 # Nobody in particular, without the group, gets nothing.
-assert_status 1 lab_run setpriv --reuid=nobody --regid=nogroup --clear-groups box list
+assert_status 1 lab_run_nobody '' box list
 assert_contains "$err" 'ermission denied'
 assert_equal 'uid=65534(nobody)' "$(member id | cut -d' ' -f1)"
 assert_status 1 member sh -c 'nft list tables'
