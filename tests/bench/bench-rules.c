@@ -92,12 +92,14 @@ static int bench(struct bench *b, struct error *err)
 		file_replace(AT_FDCWD, b->file, text.data, text.len, 0600, err) < 0)
 		return -1;
 	for (size_t i = 0; i < RUNS; i++) {
-		if (measure(b, run_nft, &nft[i], err) < 0 || measure(b, run_batch, &batch[i], err) < 0 ||
+		if (measure(b, run_nft, &nft[i], err) < 0 ||
+			measure(b, run_batch, &batch[i], err) < 0 ||
 			measure(b, run_check, &check[i], err) < 0)
 			return -1;
 	}
 	(void)snprintf(what[0], sizeof(what[0]), "rules of %zu boxes", b->n);
-	(void)snprintf(what[1], sizeof(what[1]), "comparing the kernel with the rules of %zu boxes", b->n);
+	(void)snprintf(
+		what[1], sizeof(what[1]), "comparing the kernel with the rules of %zu boxes", b->n);
 	ratio = spread_say(what[0], batch, "nft -f of the same text", nft, RUNS);
 	(void)spread_say_alone(what[1], check, RUNS);
 	if (ratio <= 1)

@@ -22,11 +22,10 @@ static const struct peer {
 	const char *name, *argv[16];
 } peers[PEERS] = {
 	{ "genisoimage",
-		{ "genisoimage", "-quiet", "-output", "theirs.iso", "-volid", "CIDATA", "-joliet", "-rock",
-			"user-data", "meta-data", "network-config", NULL } },
-	{ "cloud-localds",
-		{ "cloud-localds", "--network-config=network-config", "theirs.iso", "user-data", "meta-data",
-			NULL } },
+		{ "genisoimage", "-quiet", "-output", "theirs.iso", "-volid", "CIDATA", "-joliet",
+			"-rock", "user-data", "meta-data", "network-config", NULL } },
+	{ "cloud-localds", { "cloud-localds", "--network-config=network-config", "theirs.iso",
+				   "user-data", "meta-data", NULL } },
 };
 
 static int ours(const struct seed_spec *spec, struct error *err)
@@ -51,8 +50,8 @@ static int write_texts(const struct seed_spec *spec, struct error *err)
 	} files[] = { { "user-data", seed.user_data }, { "meta-data", seed.meta_data },
 		{ "network-config", seed.network_config } };
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		if (file_replace(AT_FDCWD, files[i].name, files[i].text, strlen(files[i].text), 0600,
-			    err) < 0)
+		if (file_replace(AT_FDCWD, files[i].name, files[i].text, strlen(files[i].text),
+			    0600, err) < 0)
 			return -1;
 	}
 	return 0;
