@@ -12,8 +12,7 @@
 uint64_t spread_now_us(void);
 
 /* Print the line, with the medians' ratio (theirs over ours), which is returned. Sorts both lists of n. */
-double spread_say(
-	const char *what, uint64_t *ours, const char *peer, uint64_t *theirs, size_t n);
+double spread_say(const char *what, uint64_t *ours, const char *peer, uint64_t *theirs, size_t n);
 
 /* The same without a peer. Returns the median. */
 double spread_say_alone(const char *what, uint64_t *ours, size_t n);
