@@ -15,7 +15,7 @@
 static const struct option_row rows[] = {
 	{
 		.name = "refresh",
-		.help = "mint: make it anew, with the packages that there are today",
+		.help = "mint, warm: make it anew, with the packages that there are today",
 		.kind = OPTION_FLAG,
 		.offset = offsetof(struct image_options, refresh),
 	},

@@ -44,6 +44,46 @@ static int verify_volume(
 	return output_line(err, "BROKEN  %s: its content is not what was minted", m->volume);
 }
 
+static int verify_one_warm(
+	struct image_work *work, const char *layer, size_t *bad, struct error *err)
+{
+	struct session *s = work->s;
+	_cleanup_warm_ struct warm warm = { 0 };
+	char doing[VOLUME_NAME_MAX + 16];
+	int ret;
+
+	if (interrupt_check(err) < 0)
+		return -1;
+	snprintf(doing, sizeof(doing), "reading %s", layer);
+	progress_begin(&s->progress, "image", "verify", doing);
+	ret = image_warm_read(work, layer, &warm, err);
+	if (ret == 0)
+		ret = warm_verify(work->pool, &warm, show_bytes, s, err);
+	progress_end(&s->progress);
+	if (ret == 0)
+		return output_line(err, "OK      %s", layer);
+	if (err->kind != ERROR_INVALID)
+		return -1;
+	++*bad;
+	ret = output_line(&(struct error){ 0 }, "BROKEN  %s: %s", layer, err->text);
+	error_clear(err);
+	return ret;
+}
+
+/* Its warm images: one that is not as its record says is made anew by the next box. */
+static int verify_warm(
+	struct image_work *work, const struct manifest *m, size_t *bad, struct error *err)
+{
+	const struct inventory *view = &work->store.view;
+
+	for (const struct inventory_volume *v = inventory_warm(view, m->volume, NULL); v;
+		v = inventory_warm(view, m->volume, v)) {
+		if (verify_one_warm(work, v->name, bad, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static bool is_asked_for(
 	const struct manifest *m, const struct manifest *const *chosen, size_t count)
 {
@@ -68,7 +108,9 @@ int image_verify(struct image_work *work, struct error *err)
 	for (size_t i = 0; i < work->store.view.manifest_count; i++) {
 		const struct manifest *m = &work->store.manifests[i];
 
-		if (is_asked_for(m, chosen, work->count) && verify_volume(work, m, &bad, err) < 0)
+		if (is_asked_for(m, chosen, work->count) &&
+			(verify_volume(work, m, &bad, err) < 0 ||
+				verify_warm(work, m, &bad, err) < 0))
 			return -1;
 	}
 	work->s->status = bad ? 1 : 0;

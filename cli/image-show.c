@@ -59,10 +59,23 @@ static void name_boxes(
 		str_append_char(out, '-');
 }
 
+/* Of all warm images of it. */
+static uint64_t warm_bytes(const struct image_work *work, const char *golden)
+{
+	const struct inventory *view = &work->store.view;
+	uint64_t bytes = 0;
+
+	for (const struct inventory_volume *v = inventory_warm(view, golden, NULL); v;
+		v = inventory_warm(view, golden, v))
+		bytes += inventory_warm_bytes(view, v->name);
+	return bytes;
+}
+
 static void list_row(const struct image_work *work, const struct manifest *m,
 	const struct box_rows *boxes, struct table *table)
 {
 	_cleanup_str_ struct str on = STR_INIT;
+	uint64_t warm = warm_bytes(work, m->volume);
 	char name[VOLUME_NAME_MAX], size[32];
 
 	name_boxes(boxes, m->volume, 4, &on);
@@ -73,6 +86,7 @@ static void list_row(const struct image_work *work, const struct manifest *m,
 	table_cell(table, m->release);
 	table_cell(table, format_size(bytes_of(work, m->volume), size, sizeof(size)));
 	table_cell(table, format_size(bytes_of(work, m->backing), size, sizeof(size)));
+	table_cell(table, warm ? format_size(warm, size, sizeof(size)) : "-");
 	table_cellf(table, "%zu", inventory_users(&work->store.view, m->volume));
 	table_cell(table, m->created);
 	table_cell(table, state_of(work, m));
@@ -82,7 +96,7 @@ static void list_row(const struct image_work *work, const struct manifest *m,
 static int list_table(const struct image_work *work, size_t count, struct error *err)
 {
 	static const char *const headings[] = { "IMAGE", "TEMPLATE", "RELEASE", "SIZE", "BASE",
-		"USERS", "CREATED", "STATE", "BOXES" };
+		"WARM", "USERS", "CREATED", "STATE", "BOXES" };
 	_cleanup_(table_done) struct table table = TABLE_INIT(headings);
 	_cleanup_box_rows_ struct box_rows boxes = VEC_INIT;
 
@@ -122,6 +136,7 @@ static int fill_json(
 		return -1;
 	if (json_set_u64(o, "bytes", bytes_of(work, m->volume), err) < 0 ||
 		json_set_u64(o, "base_bytes", bytes_of(work, m->backing), err) < 0 ||
+		json_set_u64(o, "warm_bytes", warm_bytes(work, m->volume), err) < 0 ||
 		json_set_u64(o, "virtual_bytes", m->virtual_bytes, err) < 0)
 		return -1;
 	return json_set_u64(o, "users", inventory_users(&work->store.view, m->volume), err);
@@ -193,6 +208,30 @@ static const struct manifest *base_of(const struct image_work *work, const struc
 	return NULL;
 }
 
+/* "warm-blank-...: 180.2MiB, 2 CPUs, 2GiB of memory, 2026-..." for each warm image. */
+static void warm_rows(const struct image_work *work, const struct manifest *m, struct str *out)
+{
+	const struct inventory *view = &work->store.view;
+
+	for (const struct inventory_volume *v = inventory_warm(view, m->volume, NULL); v;
+		v = inventory_warm(view, m->volume, v)) {
+		_cleanup_warm_ struct warm warm = { 0 };
+		char name[VOLUME_NAME_MAX], size[32], memory[32];
+		struct error why = { 0 };
+
+		short_name(v->name, name);
+		format_size(inventory_warm_bytes(view, v->name), size, sizeof(size));
+		if (image_warm_read(work, v->name, &warm, &why) < 0)
+			str_printf(
+				out, "%-11s %s: %s, damaged: %s\n", "WARM", name, size, why.text);
+		else
+			str_printf(out, "%-11s %s: %s, %u CPUs, %s of memory, %s\n", "WARM", name,
+				size, warm.record.cpus,
+				format_size(warm.record.memory, memory, sizeof(memory)),
+				warm.record.created);
+	}
+}
+
 static void info_text(const struct image_work *work, const struct manifest *m, struct str *out)
 {
 	const struct manifest *base = base_of(work, m);
@@ -211,6 +250,7 @@ static void info_text(const struct image_work *work, const struct manifest *m, s
 	row(out, "SHA256", m->sha256);
 	row(out, "BASE", m->backing);
 	row(out, "BASE SIZE", format_size(bytes_of(work, m->backing), size, sizeof(size)));
+	warm_rows(work, m, out);
 	row(out, "SEED", m->seed);
 	row(out, "SOURCE", base ? base->source : m->source);
 	row(out, "SIGNER", base ? base->signer : m->signer);
@@ -222,13 +262,52 @@ static void info_text(const struct image_work *work, const struct manifest *m, s
 		base ? base->packages.len : 0);
 }
 
+static int warm_item(const struct image_work *work, const struct inventory_volume *v, json_t *o,
+	struct error *err)
+{
+	_cleanup_warm_ struct warm warm = { 0 };
+	struct error why = { 0 };
+	bool whole = image_warm_read(work, v->name, &warm, &why) == 0;
+
+	if (json_set_text(o, "volume", v->name, err) < 0 ||
+		json_set_u64(o, "bytes", inventory_warm_bytes(&work->store.view, v->name), err) <
+			0 ||
+		json_set_bool(o, "readable", whole, err) < 0)
+		return -1;
+	if (!whole)
+		return 0;
+	if (json_set_text(o, "memory", warm.names.memory, err) < 0 ||
+		json_set_text(o, "created", warm.record.created, err) < 0 ||
+		json_set_u64(o, "cpus", warm.record.cpus, err) < 0)
+		return -1;
+	return json_set_u64(o, "guest_bytes", warm.record.memory, err);
+}
+
+static int json_warm(
+	const struct image_work *work, const char *golden, json_t *o, struct error *err)
+{
+	const struct inventory *view = &work->store.view;
+	json_t *list = json_array();
+
+	if (json_set_new(o, "warm", list, err) < 0)
+		return -1;
+	for (const struct inventory_volume *v = inventory_warm(view, golden, NULL); v;
+		v = inventory_warm(view, golden, v)) {
+		json_t *item = json_object();
+
+		if (json_add_new(list, item, err) < 0 || warm_item(work, v, item, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int info_json(const struct image_work *work, const struct manifest *m, struct error *err)
 {
 	_cleanup_json_ json_t *o = json_object();
 	json_t *list = json_array();
 
 	if (json_set_new(o, "packages", list, err) < 0 || json_set_u64(o, "schema", 1, err) < 0 ||
-		fill_json(work, m, o, err) < 0)
+		fill_json(work, m, o, err) < 0 || json_warm(work, m->volume, o, err) < 0)
 		return -1;
 	vec_foreach(struct manifest_package, p, &m->packages) {
 		json_t *item = json_object();

@@ -36,10 +36,21 @@ static int warm_one(struct image_work *work, const char *template, struct error 
 
 	if (making_open(work->s, template, NULL, &making, err) < 0)
 		return -1;
+	making.anew = work->options->refresh;
 	making.request.watch.observer = &observer;
 	if (making_warm(work->s, &making, &warm, &made, err) < 0)
 		return -1;
 	return tell(work, template, &warm, made, err);
+}
+
+int image_warm_read(
+	const struct image_work *work, const char *layer, struct warm *ret, struct error *err)
+{
+	struct warm_names names;
+
+	if (!warm_names_of(layer, &names))
+		return error_set(err, ERROR_INVALID, "'%s' is no warm image", layer);
+	return warm_read(work->pool, names.record, ret, err);
 }
 
 int image_warm(struct image_work *work, struct error *err)

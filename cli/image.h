@@ -5,6 +5,7 @@
 
 #include "cli/session.h"
 #include "vmm/image-store.h"
+#include "vmm/warm.h"
 
 struct image_options {
 	bool refresh, offline, compress; /* mint */
@@ -47,6 +48,10 @@ const struct manifest *image_current(const struct image_work *work, const char *
 
 /* There is a template of that name, of which images are made. */
 bool image_template_known(const char *template);
+
+/* What the record beside this layer of a warm image says. ERROR_INVALID when it is damaged. ret is zeroed. */
+int image_warm_read(const struct image_work *work, const char *layer, struct warm *ret,
+	struct error *err) MUST_CHECK;
 
 int image_list(struct image_work *work, struct error *err) MUST_CHECK;
 int image_info(struct image_work *work, struct error *err) MUST_CHECK;

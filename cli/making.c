@@ -98,9 +98,10 @@ int making_warm(struct session *s, const struct making *making, struct warm *ret
 	struct error *err)
 {
 	_cleanup_str_ struct str console = STR_INIT;
-	struct warm_request request = {
-		.watch = making->request.watch, .console = &console, .tool = BOX_VERSION
-	};
+	struct warm_request request = { .watch = making->request.watch,
+		.console = &console,
+		.tool = BOX_VERSION,
+		.anew = making->anew };
 	struct new_plan plan;
 
 	if (plain_plan(s, making, &plan, err) < 0)

@@ -22,6 +22,7 @@ struct making {
 	struct golden golden;
 	struct resources wish;
 	struct new_request request;
+	bool anew; /* for making_warm: also when it is there */
 };
 void making_done(struct making *making); /* safe on a zeroed one */
 #define _cleanup_making_ _cleanup_(making_done)

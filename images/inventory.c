@@ -127,6 +127,29 @@ static const struct inventory_volume *find_warm(
 	return NULL;
 }
 
+const struct inventory_volume *inventory_warm(
+	const struct inventory *in, const char *golden, const struct inventory_volume *after)
+{
+	for (size_t i = after ? (size_t)(after - in->volumes) + 1 : 0; i < in->volume_count; i++) {
+		const struct inventory_volume *v = &in->volumes[i];
+
+		if (image_part(v->name) == PART_WARM_LAYER && stands_on(v, golden) &&
+			find_warm(in, v->name, PART_WARM_RECORD))
+			return v;
+	}
+	return NULL;
+}
+
+uint64_t inventory_warm_bytes(const struct inventory *in, const char *layer)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < in->volume_count; i++)
+		if (same_warm(in->volumes[i].name, layer))
+			bytes += in->volumes[i].bytes;
+	return bytes;
+}
+
 /* ---- removal ---- */
 
 static size_t index_of(const struct inventory *in, const char *name)

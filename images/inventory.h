@@ -65,6 +65,14 @@ const struct manifest *inventory_image(
 size_t inventory_users(const struct inventory *in, const char *volume);
 
 /*
+ * The layers of the warm images of a golden one that have their record, one after another: the first one behind
+ * after, or behind NULL; NULL when there is no more. And what all volumes of such a one take.
+ */
+const struct inventory_volume *inventory_warm(
+	const struct inventory *in, const char *golden, const struct inventory_volume *after);
+uint64_t inventory_warm_bytes(const struct inventory *in, const char *layer);
+
+/*
  * What can go: volumes of images that nothing needs, in an order in which each step leaves only whole
  * images (a manifest before what it speaks of, a warm image before its golden one, what stands before what it
  * stands on). keep lists golden

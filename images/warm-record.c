@@ -138,6 +138,26 @@ static int read_cookie(const json_t *root, struct warm_record *r, struct error *
 	return r->cookie ? 0 : -1;
 }
 
+static const struct text_slot digests[] = {
+	TEXT_SLOT("layer_sha256", layer_sha256),
+	TEXT_SLOT("memory_sha256", memory_sha256),
+};
+
+static int read_digests(const json_t *root, struct warm_record *r, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(digests); i++) {
+		const char *text = json_peek_text(root, digests[i].key);
+
+		if (!text || !*text)
+			continue;
+		if (strlen(text) != DIGEST_HEX - 1 ||
+			strspn(text, "0123456789abcdef") != DIGEST_HEX - 1)
+			return error_set(err, ERROR_INVALID, "'%s' is no digest", digests[i].key);
+		(void)strcpy((char *)r + digests[i].offset, text);
+	}
+	return 0;
+}
+
 /* Only names of golden volumes and digests: they name volumes. */
 static int check(const struct warm_record *r, struct error *err)
 {
@@ -169,7 +189,8 @@ int warm_record_parse(
 			"%s: the warm image is of schema %" PRIu64 ", and only %d is known", what,
 			schema, SCHEMA);
 	if (read_texts(root, &r, err) < 0 || read_numbers(root, &r, err) < 0 ||
-		read_cookie(root, &r, err) < 0 || check(&r, err) < 0)
+		read_cookie(root, &r, err) < 0 || read_digests(root, &r, err) < 0 ||
+		check(&r, err) < 0)
 		return error_wrap(err, "%s", what);
 	*ret = r;
 	r = (struct warm_record){ 0 };
@@ -184,6 +205,10 @@ int warm_record_render(const struct warm_record *r, struct str *into, struct err
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (json_set_text(root, texts[i].key, (const char *)r + texts[i].offset, err) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(digests); i++)
+		if (json_set_text(root, digests[i].key, (const char *)r + digests[i].offset, err) <
+			0)
 			return -1;
 	if (json_set_u64(root, "cpus", r->cpus, err) < 0 ||
 		json_set_u64(root, "memory", r->memory, err) < 0 ||

@@ -51,6 +51,8 @@ struct warm_record {
 	 */
 	uint32_t data_len, compressed;
 	char *cookie; /* owned; NULL: none */
+	/* of the layer, and of the memory image behind its header; "": made by who did not note them */
+	char layer_sha256[DIGEST_HEX], memory_sha256[DIGEST_HEX];
 	char tool[32];
 	char created[32]; /* UTC, RFC 3339 */
 };

@@ -64,4 +64,8 @@ int image_delete(virStoragePoolPtr pool, const struct inventory_plan *plan,
 int image_digest(virStoragePoolPtr pool, const char *name, pool_progress progress, void *data,
 	char hex[DIGEST_HEX], struct error *err) MUST_CHECK;
 
+/* The same of what is behind so many bytes. */
+int image_digest_from(virStoragePoolPtr pool, const char *name, uint64_t offset,
+	pool_progress progress, void *data, char hex[DIGEST_HEX], struct error *err) MUST_CHECK;
+
 #endif

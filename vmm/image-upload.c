@@ -254,6 +254,12 @@ static int take_hole(virStreamPtr stream, long long length, void *opaque)
 int image_digest(virStoragePoolPtr pool, const char *name, pool_progress progress, void *data,
 	char hex[DIGEST_HEX], struct error *err)
 {
+	return image_digest_from(pool, name, 0, progress, data, hex, err);
+}
+
+int image_digest_from(virStoragePoolPtr pool, const char *name, uint64_t offset,
+	pool_progress progress, void *data, char hex[DIGEST_HEX], struct error *err)
+{
 	_cleanup_(virStorageVolFree_p) virStorageVolPtr volume = pool_volume(pool, name, err);
 	_cleanup_(virStreamFree_p) virStreamPtr stream = NULL;
 	struct reading r = { .progress = progress, .data = data };
@@ -266,7 +272,7 @@ int image_digest(virStoragePoolPtr pool, const char *name, pool_progress progres
 	stream = virStreamNew(virStorageVolGetConnect(volume), 0);
 	if (!stream ||
 		virStorageVolDownload(
-			volume, stream, 0, 0, VIR_STORAGE_VOL_DOWNLOAD_SPARSE_STREAM) < 0 ||
+			volume, stream, offset, 0, VIR_STORAGE_VOL_DOWNLOAD_SPARSE_STREAM) < 0 ||
 		virStreamSparseRecvAll(stream, take_bytes, take_hole, &r) < 0 ||
 		virStreamFinish(stream) < 0)
 		return error_virt(err, "cannot read the volume '%s'", name);

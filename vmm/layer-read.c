@@ -20,11 +20,13 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /*
- * Locks, seeds and manifests, by our own names for them. Anything else may stand on a layer, whatever it
+ * Locks, seeds, manifests, records and memory images, by our own names for them. Anything else may stand on a layer, whatever it
  * is called, and protects it.
  */
 static bool is_no_layer(const char *name)
 {
+	if (ends_in(name, ".mem"))
+		return str_starts(name, "warm-") || str_starts(name, "live-");
 	return (str_starts(name, "lock-") && !ends_in(name, ".qcow2")) || ends_in(name, ".iso") ||
 	       ends_in(name, ".json");
 }

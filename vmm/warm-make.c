@@ -167,6 +167,13 @@ static int do_save(void *ctx, struct error *err)
 	return 0;
 }
 
+static int do_digest(void *ctx, struct error *err)
+{
+	struct making *m = ctx;
+
+	return warm_digest(m->pool, &m->warm, NULL, NULL, err);
+}
+
 static int do_discard(void *ctx, struct error *err)
 {
 	struct making *m = ctx;
@@ -267,6 +274,7 @@ static int make(struct making *m, struct error *err)
 		{ "trim", "trimming its memory", do_trim, NULL },
 		{ "save", "saving its memory", do_save, NULL },
 		{ "discard", NULL, do_discard, NULL },
+		{ "digest", NULL, do_digest, NULL },
 		{ "record", NULL, do_record, NULL },
 	};
 
@@ -292,7 +300,7 @@ int warm_make(virConnectPtr conn, const struct warm_request *request, struct war
 	m.lock = lock_warm(&m, err);
 	if (!m.lock)
 		return -1;
-	found = warm_find(conn, m.pool, &request->fit, &m.warm, err);
+	found = request->anew ? 0 : warm_find(conn, m.pool, &request->fit, &m.warm, err);
 	if (found < 0 && err->kind != ERROR_INVALID)
 		return -1;
 	if (found < 0)

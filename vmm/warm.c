@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vmm/image-store.h"
+#include "vmm/save-image.h"
+
 void warm_done(struct warm *warm)
 {
 	warm_record_done(&warm->record);
@@ -104,14 +107,19 @@ static int check_volumes(virStoragePoolPtr pool, const struct warm *warm, struct
 	return 1;
 }
 
-static int read_record(virStoragePoolPtr pool, struct warm *warm, const char *key,
-	const struct warm_fit *fit, struct error *err)
+static int read_record(virStoragePoolPtr pool, struct warm *warm, struct error *err)
 {
 	_cleanup_str_ struct str text = STR_INIT;
 
-	if (pool_read(pool, warm->names.record, WARM_RECORD_MAX, &text, err) < 0 ||
-		warm_record_parse(
-			str_get(&text), text.len, warm->names.record, &warm->record, err) < 0)
+	if (pool_read(pool, warm->names.record, WARM_RECORD_MAX, &text, err) < 0)
+		return -1;
+	return warm_record_parse(str_get(&text), text.len, warm->names.record, &warm->record, err);
+}
+
+static int read_fitting(virStoragePoolPtr pool, struct warm *warm, const char *key,
+	const struct warm_fit *fit, struct error *err)
+{
+	if (read_record(pool, warm, err) < 0)
 		return -1;
 	if (!str_equal(warm->record.key, key) ||
 		!str_equal(warm->record.image, fit->image->volume) ||
@@ -154,11 +162,59 @@ int warm_find(virConnectPtr conn, virStoragePoolPtr pool, const struct warm_fit 
 	found = find_record(pool, fit->image->template, key, &warm.names, err);
 	if (found <= 0)
 		return found;
-	if (read_record(pool, &warm, key, fit, err) < 0 || check_volumes(pool, &warm, err) < 0)
+	if (read_fitting(pool, &warm, key, fit, err) < 0 || check_volumes(pool, &warm, err) < 0)
 		return -1;
 	*ret = warm;
 	warm = (struct warm){ 0 };
 	return 1;
+}
+
+/* ---- all of it ---- */
+
+int warm_read(virStoragePoolPtr pool, const char *record, struct warm *ret, struct error *err)
+{
+	_cleanup_warm_ struct warm warm = { 0 };
+
+	if (!warm_names_of(record, &warm.names) || !str_equal(record, warm.names.record))
+		return error_set(err, ERROR_INVALID, "'%s' is no record of a warm image", record);
+	if (read_record(pool, &warm, err) < 0)
+		return -1;
+	*ret = warm;
+	warm = (struct warm){ 0 };
+	return 0;
+}
+
+int warm_digest(virStoragePoolPtr pool, struct warm *warm, pool_progress progress, void *data,
+	struct error *err)
+{
+	struct warm_record *r = &warm->record;
+
+	/* the header is another one for each box */
+	if (image_digest(pool, warm->names.layer, progress, data, r->layer_sha256, err) < 0)
+		return -1;
+	return image_digest_from(pool, warm->names.memory, SAVE_IMAGE_HEADER + r->data_len,
+		progress, data, r->memory_sha256, err);
+}
+
+static int compare(const char *volume, const char *was, const char *is, struct error *err)
+{
+	return !*was || str_equal(was, is)
+		       ? 0
+		       : error_set(err, ERROR_INVALID, "'%s' is not what was saved", volume);
+}
+
+int warm_verify(virStoragePoolPtr pool, const struct warm *warm, pool_progress progress, void *data,
+	struct error *err)
+{
+	const struct warm_record *r = &warm->record;
+	struct warm now = { .names = warm->names };
+
+	now.record.data_len = r->data_len;
+	if (check_volumes(pool, warm, err) < 0 ||
+		warm_digest(pool, &now, progress, data, err) < 0 ||
+		compare(warm->names.layer, r->layer_sha256, now.record.layer_sha256, err) < 0)
+		return -1;
+	return compare(warm->names.memory, r->memory_sha256, now.record.memory_sha256, err);
 }
 
 int warm_forget(virStoragePoolPtr pool, const struct warm_names *names, struct error *err)

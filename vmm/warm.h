@@ -40,6 +40,18 @@ int warm_key(virConnectPtr conn, const struct warm_fit *fit, char key[DIGEST_HEX
 int warm_find(virConnectPtr conn, virStoragePoolPtr pool, const struct warm_fit *fit,
 	struct warm *ret, struct error *err) MUST_CHECK;
 
+/* The warm image whose record this volume is, whatever it fits. ERROR_INVALID when it is no record. ret is zeroed. */
+int warm_read(
+	virStoragePoolPtr pool, const char *record, struct warm *ret, struct error *err) MUST_CHECK;
+
+/* The digests of layer and memory as the pool has them now, put into its record. */
+int warm_digest(virStoragePoolPtr pool, struct warm *warm, pool_progress progress, void *data,
+	struct error *err) MUST_CHECK;
+
+/* Read all of it and compare it with its record. ERROR_INVALID: it is another one, and the text says what. */
+int warm_verify(virStoragePoolPtr pool, const struct warm *warm, pool_progress progress, void *data,
+	struct error *err) MUST_CHECK;
+
 /* Take record and memory away: it is not found any more. Its layer stays for those who stand on it. */
 int warm_forget(
 	virStoragePoolPtr pool, const struct warm_names *names, struct error *err) MUST_CHECK;

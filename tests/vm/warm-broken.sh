@@ -75,6 +75,28 @@ said "cannot find the volume"
 lab_run rm "$warm.qcow2"
 said "cannot find the volume"
 
+# What "box image" says of it: whole, one byte of the memory another, a record that is none.
+short=$(basename "$warm")
+assert_status 0 box image verify blank
+assert_contains "$out" "OK      $short.qcow2"
+assert_contains "$(box image info blank)" "WARM        $short: "
+assert_equal "$short.qcow2 true" "$(box image info --json blank | jq -r '.warm[] | "\(.volume) \(.readable)"')"
+[ "$(box image list --json | jq '.images[] | select(.state == "current" and .template == "blank").warm_bytes')" -gt 100000000 ] ||
+	fail 'what the warm image takes is not in the list'
+# nothing of it would be pruned, since its image is the present one
+assert_lacks "$(box image prune --dry-run)" "$short"
+poke 100000000 XXXXXXXX
+assert_status 1 box image verify blank
+assert_contains "$out" "BROKEN  $short.qcow2: '$short.mem' is not what was saved"
+assert_contains "$out" "OK      golden-blank-"
+put_back
+lab_run truncate -s 3 "$warm.json"
+lab_run virsh -q pool-refresh box >/dev/null
+assert_contains "$(box image info blank)" ', damaged: '
+assert_status 1 box image verify blank
+assert_contains "$out" "BROKEN  $short.qcow2: "
+put_back
+
 # What only QEMU can find out: its stream behind the header. The box is booted then, and the image is not tried
 # again.
 length=$(lab_run jq .data_length "$warm.json")

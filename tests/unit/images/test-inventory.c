@@ -242,12 +242,18 @@ static void test_a_warm_image_goes_with_its_golden_one(void **state)
 	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
 	struct inventory in = { with_warm, ARRAY_LEN(with_warm) - 1, manifests, 2 };
 	struct inventory_wish wish = { 0 };
+	const struct inventory_volume *warm;
 	struct error err = { 0 };
 
 	(void)state;
 	assert_int_equal(image_part(W), PART_WARM_LAYER);
 	assert_int_equal(image_part(WM), PART_WARM_MEMORY);
 	assert_int_equal(image_part(WJ), PART_WARM_RECORD);
+	warm = inventory_warm(&in, G1, NULL);
+	assert_non_null(warm);
+	assert_string_equal(warm->name, W);
+	assert_int_equal(inventory_warm_bytes(&in, W), 3);
+	assert_null(inventory_warm(&in, G1, warm));
 	assert_int_equal(inventory_users(&in, G1), 0);
 	pruned(&in, &wish, want);
 	assert_ok(inventory_remove(&in, G1, &plan, &err), &err);

@@ -22,6 +22,7 @@ static void make(struct warm_record *r)
 		.created = "2026-01-02T03:04:05Z",
 	};
 	memcpy(r->key, key, sizeof(key));
+	memcpy(r->memory_sha256, key, sizeof(key));
 	r->cookie = str_dup("<cookie>\n  <slirpHelper/>\n</cookie>\n", &err);
 	assert_non_null(r->cookie);
 }
@@ -38,6 +39,8 @@ static void test_it_reads_back_as_it_was_written(void **state)
 	assert_ok(warm_record_parse(str_get(&text), text.len, "r", &back, &err), &err);
 	assert_string_equal(back.key, key);
 	assert_string_equal(back.image, r.image);
+	assert_string_equal(back.memory_sha256, key);
+	assert_string_equal(back.layer_sha256, "");
 	assert_string_equal(back.uuid, r.uuid);
 	assert_string_equal(back.cookie, r.cookie);
 	assert_string_equal(back.tool, "0.1.0");
@@ -88,6 +91,7 @@ static void refused(const char *part, const char *other, const char *message)
 static void test_what_is_out_of_bounds_is_refused(void **state)
 {
 	(void)state;
+	refused("\"memory_sha256\": \"0", "\"memory_sha256\": \"x", "'memory_sha256' is no digest");
 	refused("\"schema\": 1", "\"schema\": 2",
 		"r: the warm image is of schema 2, and only 1 is known");
 	refused("\"image\": \"golden-", "\"image\": \"../golden-",
