@@ -42,7 +42,7 @@ theirs() {
 	in_lab env LIBGUESTFS_BACKEND=direct LIBGUESTFS_BACKEND_SETTINGS=force_tcg virt-customize --quiet --no-network \
 		--add "$scratch/peer.qcow2" --run-command 'useradd --create-home --shell /bin/bash dev' \
 		--run-command 'cp /usr/bin/env /usr/local/bin/tool' --run-command "echo $run >/opt/note" \
-		--run-command 'tool --version' --mkdir /usr/lib/box --upload "$BOX_BUILD/agent/box-agent:/usr/lib/box/box-agent"
+		--run-command '/usr/local/bin/tool --version' --mkdir /usr/lib/box --upload "$BOX_BUILD/agent/box-agent:/usr/lib/box/box-agent"
 }
 bench_pair 3 ours -- theirs
 bench_say 'layer of an image' 'virt-customize, the same work'
