@@ -4,26 +4,22 @@
 #include "base/str.h"
 #include "base/xml.h"
 #include "vmm/box.h"
+#include "vmm/opening.h"
 
 /*
  * The box is confined when the only way out of it is the one that our rules know: no second NIC of any
- * kind, no device of the host, and the one NIC as it was made. Shared folders and the like do not leave
- * the stack through the network, but are as much an opening.
+ * kind, nothing of the opening table (opening.c), and the one NIC as it was made. Shared folders, sockets
+ * and the like do not leave the stack through the network, but are as much an opening.
  */
 int box_confined(struct xml *x, const char *tap, bool *ret, struct error *err)
 {
-	static const char openings[] =
-		"/domain/devices/hostdev | /domain/devices/filesystem | "
-		"/domain/devices/redirdev | /domain/devices/vsock | "
-		"/domain/devices/shmem | "
-		"/domain/*[namespace-uri() = 'http://libvirt.org/schemas/domain/qemu/1.0']";
 	_cleanup_xml_nodes_ struct xml_nodes nics = { 0 };
 	char dev[DOMAIN_TAP_TEXT] = "";
 	int other, same;
 
 	if (xml_nodes(x, NULL, "/domain/devices/interface", &nics, err) < 0)
 		return -1;
-	other = xml_has(x, NULL, openings, err);
+	other = opening_any(x, err);
 	same = xml_has(x, NULL,
 		"/domain/devices/interface[@type='network' and source/@network='boxnet' and "
 		"port/@isolated='yes']",

@@ -86,7 +86,7 @@ struct box_hardware {
 	unsigned cpus;
 	uint64_t memory; /* bytes */
 	bool tcg; /* emulated: no security boundary */
-	bool confined; /* exactly one NIC, on boxnet, isolated, with the MAC and tap it was given */
+	bool confined; /* one NIC, on boxnet, isolated, with the tap it was given; no opening */
 	char mac[DOMAIN_MAC_TEXT];
 	char disk[512]; /* hypervisor's path of the top layer */
 	char seed[512]; /* and of the seed; "" when it has none any more */

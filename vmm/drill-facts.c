@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/xml.h"
+#include "vmm/opening.h"
 
 void drill_find(struct drill_finding *f, enum drill_answer answer, const char *fmt, ...)
 {
@@ -106,47 +107,6 @@ bool drill_facts_iface(const struct drill_facts *facts, uint32_t ip, char ret[16
 
 /* ---- the domain ---- */
 
-/* Things of the host that no box has. */
-static const struct {
-	const char *xpath, *what;
-} foreign[] = {
-	{ "/domain/devices/filesystem", "a shared folder" },
-	{ "/domain/devices/hostdev", "a device of the host" },
-	{ "/domain/devices/shmem", "shared memory" },
-	{ "/domain/devices/vsock", "a socket to the host (vsock)" },
-	{ "/domain/devices/redirdev", "a redirected USB device" },
-	{ "/domain/devices/smartcard", "a smartcard of the host" },
-	{ "/domain/devices/parallel", "a parallel port" },
-	{ "/domain/devices/tpm[backend/@type='passthrough']", "the host's TPM" },
-	{ "/domain/devices/rng/backend[@model!='random']",
-		"a random source that is not /dev/urandom" },
-	{ "/domain/devices/disk[@type!='file' and @type!='volume']", "a disk that is no file" },
-	{ "/domain/devices/disk[@device!='disk' and @device!='cdrom']", "a disk passed through" },
-	{ "/domain/devices/input[@type='passthrough' or @type='evdev']",
-		"an input device of the host" },
-	{ "/domain/devices/*[self::serial or self::console or self::channel]"
-	  "[@type='dev' or @type='pipe' or @type='file' or @type='stdio' or @type='spiceport' or "
-	  "@type='nmdm']",
-		"a character device or file of the host" },
-	{ "/domain/devices/*[self::serial or self::console or self::channel]"
-	  "[@type='unix' and source/@mode='connect']",
-		"a socket of the host" },
-	{ "//*[local-name()='commandline']", "arguments for QEMU by hand" },
-};
-
-/* Things that listen on the host, or connect from it, on a box's behalf. */
-static const struct {
-	const char *xpath, *what;
-} listeners[] = {
-	{ "/domain/devices/graphics", "a graphics server" },
-	{ "/domain/devices/*[self::serial or self::console or self::channel]"
-	  "[@type='tcp' or @type='udp']",
-		"a character device on the network" },
-	{ "/domain/devices/interface[@type='user']", "a user-mode network" },
-	{ "/domain/devices/interface[@type='server' or @type='client' or @type='mcast' or @type='udp']",
-		"a socket network" },
-};
-
 static int count_nodes(struct xml *x, const char *xpath, unsigned *ret, struct error *err)
 {
 	_cleanup_xml_nodes_ struct xml_nodes nodes = { 0 };
@@ -155,6 +115,17 @@ static int count_nodes(struct xml *x, const char *xpath, unsigned *ret, struct e
 		return -1;
 	*ret = (unsigned)nodes.len;
 	return 0;
+}
+
+static int note_opening(
+	struct xml *x, enum opening_kind kind, char ret[FACTS_WORD], struct error *err)
+{
+	const char *what = NULL;
+	int found = opening_find(x, kind, &what, err);
+
+	if (found == 1)
+		copy_word(ret, what);
+	return found < 0 ? -1 : 0;
 }
 
 int drill_domain_parse(const char *xml, struct drill_domain *ret, struct error *err)
@@ -169,20 +140,9 @@ int drill_domain_parse(const char *xml, struct drill_domain *ret, struct error *
 			"' or source/@bridge='" NET_BRIDGE "'][port/@isolated='yes']",
 			&d.nics_on_bridge, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(foreign) && !d.foreign[0]; i++) {
-		has = xml_has(x, NULL, foreign[i].xpath, err);
-		if (has < 0)
-			return -1;
-		if (has)
-			copy_word(d.foreign, foreign[i].what);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(listeners) && !d.listener[0]; i++) {
-		has = xml_has(x, NULL, listeners[i].xpath, err);
-		if (has < 0)
-			return -1;
-		if (has)
-			copy_word(d.listener, listeners[i].what);
-	}
+	if (note_opening(x, OPENING_FOREIGN, d.foreign, err) < 0 ||
+		note_opening(x, OPENING_LISTENER, d.listener, err) < 0)
+		return -1;
 	has = xml_has(x, NULL, "/domain/memoryBacking/nosharepages", err);
 	if (has < 0)
 		return -1;

@@ -110,3 +110,20 @@ assert_equal 'addresses boxes disks' "$(dirty)"
 assert_contains "$(words boxes)" "box 'web' is UNCONFINED"
 assert_status 0 box list
 assert_contains "$out" unconfined
+virsh -q detach-interface web network --mac "$(virsh -q domiflist web | awk '$3 == "other" { print $5 }')" --config
+assert_equal 'addresses disks' "$(dirty)"
+
+# Nor need the way off be a network card: a disk of the host, a port on it, a socket of it.
+for device in "<disk type='block' device='disk'><source dev='/dev/null'/><target dev='vdx' bus='virtio'/></disk>" \
+	"<channel type='tcp'><source mode='bind' host='0.0.0.0' service='4555'/><protocol type='raw'/>
+		<target type='virtio' name='away'/></channel>" \
+	"<channel type='unix'><source mode='connect' path='/run/away.sock'/><target type='virtio' name='away'/></channel>"; do
+	echo "$device" >"$scratch/device.xml"
+	virsh -q attach-device web "$scratch/device.xml" --config
+	assert_equal 'addresses boxes disks' "$(dirty)" "$device"
+	assert_contains "$(words boxes)" "box 'web' is UNCONFINED"
+	assert_contains "$(box list)" stopped,unconfined
+	assert_contains "$(box info web)" 'ISOLATION   UNCONFINED'
+	virsh -q detach-device web "$scratch/device.xml" --config
+	assert_equal 'addresses disks' "$(dirty)" "without $device"
+done

@@ -192,12 +192,30 @@ static void test_every_way_off_the_stack_is_seen(void **state)
 		"<redirdev bus='usb' type='spicevmc'/></devices>",
 		"<vsock model='virtio'/></devices>",
 		"<shmem name='x'/></devices>",
+		"<disk type='block' device='disk'><source dev='/dev/loop0'/></disk></devices>",
+		"<disk type='network' device='disk'/></devices>",
+		"<disk type='file' device='disk'><source file='/dev/loop0'/></disk></devices>",
+		"<disk type='file' device='lun'/></devices>",
+		"<serial type='tcp'><source mode='bind' host='0.0.0.0' service='4555'/></serial>"
+		"</devices>",
+		"<channel type='udp'/></devices>",
+		"<console type='file'><source path='/etc/shadow'/></console></devices>",
+		"<channel type='unix'><source mode='connect' path='/run/docker.sock'/></channel>"
+		"</devices>",
+		"<parallel type='dev'/></devices>",
+		"<tpm><backend type='passthrough'/></tpm></devices>",
+		"<input type='evdev'/></devices>",
+		"<memory model='nvdimm'><source><path>/dev/pmem0</path></source></memory></devices>",
+		"<graphics type='vnc'/></devices>",
 		"</devices><qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
 		"<qemu:arg value='-netdev'/></qemu:commandline>",
 	};
 
 	(void)state;
 	assert_true(confined_after("</devices>", "</devices>"));
+	/* one more disk that is a file is no opening */
+	assert_true(confined_after("</devices>",
+		"<disk type='file' device='disk'><source file='/srv/d'/></disk></devices>"));
 	for (size_t i = 0; i < ARRAY_LEN(added); i++)
 		if (confined_after("</devices>", added[i]))
 			fail_msg("not seen: %s", added[i]);
