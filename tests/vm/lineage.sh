@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a box stands on and what is its own: depth of the chain, bytes of the box and of each snapshot, a --from that can be
+# pasted; which boxes stand on which image; and how to move on from an image that is not the newest.
+set -euo pipefail
+. "$(dirname "$(readlink -f "$0")")/../lib.sh"
+. "$tests_dir/vm/hollow.sh"
+require_root
+require_command jq qemu-img qemu-io virsh
+make_scratch
+hollow_set_up
+
+disk() { lab_run virsh -q domblklist "$1" | awk '$1 == "vda" {print $2}'; }
+write() { # FROM MIB
+	lab_run qemu-io -f qcow2 -c "write -q -P 7 $1M $2M" "$(disk old)" >/dev/null
+}
+info() { # FILTER
+	assert_status 0 lab_run box info old --json
+	jq -r "$1" <<<"$out"
+}
+
+on_exit lab_run box rm --quiet --force old
+hollow_box old
+lab_run virsh -q destroy old >/dev/null
+assert_equal '2 true 0' "$(info '"\(.depth) \(.image_current) \(.snapshots | length)"')"
+write 0 8
+assert_status 0 lab_run box snapshot --quiet old eight
+write 100 3
+assert_status 0 lab_run box snapshot --quiet old three
+write 200 1
+assert_equal 4 "$(info .depth)" 'a layer for each snapshot'
+# qcow2 adds its tables
+mib() { info ".snapshots[] | select(.label == \"$1\") | .own_bytes / 1048576 | floor"; }
+assert_equal 8 "$(mib eight)"
+assert_equal 3 "$(mib three)"
+assert_equal 1 "$(info '.own_bytes / 1048576 | floor')"
+assert_status 0 lab_run box info old
+assert_contains "$out" '--from old/eight'
+assert_contains "$out" '--from old/three'
+assert_contains "$out" '(depth 4)'
+assert_lacks "$out" 'to move on'
+
+# Another image of the template comes: new boxes stand on it, the old one keeps its own and says how to move on.
+second=golden-hollow-00000000000000fe
+hollow_manifest | sed "s/2026-01-02/2026-02-03/; s/$hollow_golden/$second/" >"$scratch/manifest"
+on_exit lab_run virsh -q vol-delete --pool box "$second.qcow2"
+on_exit lab_run virsh -q vol-delete --pool box "$second.json"
+hollow_upload "$second.qcow2" disk
+hollow_upload "$second.json" manifest
+on_exit lab_run box rm --quiet --force new
+hollow_box new
+on() { # VOLUME: the boxes that stand on it
+	lab_run box image list --json | jq -r --arg v "$1.qcow2" '.images[] | select(.volume == $v) | .boxes | join(" ")'
+}
+assert_equal old "$(on "$hollow_golden")"
+assert_equal new "$(on "$second")"
+assert_equal false "$(info .image_current)"
+assert_status 0 lab_run box info old
+assert_contains "$out" "a new box of 'hollow' would stand on $second.qcow2"
+assert_contains "$out" 'to move on: box new --template hollow NAME'
+assert_status 0 lab_run box image list
+assert_contains "$(grep 00000000000000ff <<<"$out")" ' old'
+assert_contains "$(grep 00000000000000fe <<<"$out")" ' new'
+assert_status 1 lab_run box image rm "$hollow_golden" --force
+assert_contains "$err" 'old'
