@@ -16,6 +16,20 @@ static const char *const identities[] = {
 	[META_IDENTITY_VERIFIED] = "its own, verified",
 };
 
+/* When something was made; otherwise when its metadata does not tell, as a newer version's may not. */
+static const char *time_text(int64_t when, char buf[META_TIME_MAX], const char *otherwise)
+{
+	return when ? meta_time_format(when, buf) : otherwise;
+}
+
+/* "" when it is not known: of a newer schema only what was understood is. */
+static const char *origin(const struct box_meta *m)
+{
+	if (m->clone)
+		return "clone";
+	return m->schema > META_SCHEMA ? "" : "mint";
+}
+
 /* ---- for people ---- */
 
 static void row(struct str *out, const char *label, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -103,8 +117,12 @@ static void show_provenance(struct str *out, const struct box *box, virConnectPt
 	char created[META_TIME_MAX];
 	const struct box_meta *m = &box->meta;
 
-	row(out, "CREATED", "%s", meta_time_format(m->created, created));
-	row(out, "ORIGIN", "%s%s", m->clone ? "clone of " : "mint", m->clone ? m->source : "");
+	if (m->schema > META_SCHEMA)
+		row(out, "NEWER",
+			"a newer version of box made it: update box to see and change all of it");
+	row(out, "CREATED", "%s", time_text(m->created, created, "unknown"));
+	row(out, "ORIGIN", "%s%s%s", *origin(m) ? origin(m) : "unknown", m->clone ? " of " : "",
+		m->clone ? m->source : "");
 	show_image(out, box, conn);
 	if (*m->digest)
 		row(out, "DIGEST", "%s", m->digest);
@@ -130,7 +148,7 @@ static void show_snapshots(struct str *out, const struct box *box, const struct 
 		const struct info_snapshot *more = &info->snapshots.items[i];
 
 		str_printf(out, "  %-20s %s  %s%s%s\n", s->label,
-			meta_time_format(s->created, when),
+			time_text(s->created, when, "unknown"),
 			format_size(more->bytes, size, sizeof(size)),
 			*s->memory    ? "  live"
 			: s->quiesced ? ""
@@ -201,8 +219,8 @@ static int json_state(
 		{ "template", m->template },
 		{ "user", m->user },
 		{ "ipv4", box_address_text(m->address, address) },
-		{ "created", meta_time_format(m->created, created) },
-		{ "origin", m->clone ? "clone" : "mint" },
+		{ "created", time_text(m->created, created, "") },
+		{ "origin", origin(m) },
 		{ "source", m->source },
 		{ "image", m->image },
 		{ "image_digest", m->digest },
@@ -257,7 +275,7 @@ static json_t *json_snapshots(const struct box *box, const struct box_info *info
 		char when[META_TIME_MAX];
 
 		if (json_set_text(o, "label", s->label, err) < 0 ||
-			json_set_text(o, "created", meta_time_format(s->created, when), err) < 0 ||
+			json_set_text(o, "created", time_text(s->created, when, ""), err) < 0 ||
 			json_set_bool(o, "quiesced", s->quiesced, err) < 0 ||
 			json_set_bool(o, "live", *s->memory, err) < 0 ||
 			json_set_bool(o, "present", info->snapshots.items[i].present, err) < 0 ||

@@ -70,6 +70,22 @@ static int no_such_box(const char *name, struct error *err)
 	return error_set(err, ERROR_NOT_FOUND, "no such box: %s", str_get(&safe));
 }
 
+/* Every command that works on a box needs its metadata: who cannot have it is told the way out. */
+static int damaged(virDomainPtr dom, struct error *err)
+{
+	const char *name = virDomainGetName(dom);
+	char uuid[DOMAIN_UUID_TEXT] = "<uuid>";
+
+	(void)error_wrap(err, "box '%s'", name);
+	if (err->kind != ERROR_INVALID)
+		return -1;
+	(void)virDomainGetUUIDString(dom, uuid);
+	return error_hint(err,
+		"; to repair it: virsh edit %s; to remove it: virsh undefine --managed-save %s, "
+		"and its volumes in pool 'box': box-%s-*, seed-box-%s.iso",
+		name, name, uuid, uuid);
+}
+
 /* The element of a domain: 1, 0 when it has none, -1 error. A domain that vanishes has none. */
 static int read_meta(virDomainPtr dom, struct box_meta *ret, struct error *err)
 {
@@ -84,7 +100,7 @@ static int read_meta(virDomainPtr dom, struct box_meta *ret, struct error *err)
 		return error_virt(err, "cannot read the metadata of '%s'", virDomainGetName(dom));
 	}
 	if (meta_parse(text, ret, err) < 0)
-		return error_wrap(err, "box '%s'", virDomainGetName(dom));
+		return damaged(dom, err);
 	return 1;
 }
 

@@ -41,6 +41,26 @@ assert_status 0 box info asleep
 assert_contains "$out" 'ORIGIN      clone of web/logged-in'
 assert_contains "$out" 'SNAPSHOTS  (none); take one: box snapshot asleep'
 
+# What cannot be read: a damaged mark ends every command, and each says how to go on; of a newer mark
+# what is not understood is not told as if it were known.
+make_scratch
+sed -e "s|<box:address>10.88.0.2<|<box:address>garbage<|" -e '/<box:created>2026-01-03/d' \
+	-e '/<box:origin source/d' -e '/<name>asleep/,$ s|schema="1"|schema="9"|' \
+	"$source_root/tests/cli/host.xml" >"$scratch/host.xml"
+for verb in info 'rm --force'; do
+	# shellcheck disable=SC2086 # words are words
+	assert_status 1 box $verb --connect "test://$scratch/host.xml" web
+	assert_contains "$err" "box 'web': the address in a box's metadata: 'garbage' is not an IPv4 address"
+	assert_contains "$err" "to remove it: virsh undefine --managed-save web, and its volumes in pool 'box':"
+	assert_contains "$err" 'box-01234567-89ab-4cde-8f01-23456789abcd-*'
+done
+assert_status 0 box info --connect "test://$scratch/host.xml" asleep
+assert_contains "$out" 'CREATED     unknown'
+assert_contains "$out" 'ORIGIN      unknown'
+assert_contains "$out" 'NEWER       a newer version of box made it'
+assert_status 0 box info --connect "test://$scratch/host.xml" asleep --json
+assert_equal '["",""]' "$(jq -c '[.created, .origin]' <<<"$out")"
+
 # A missing box and a domain that is not ours get one refusal, everywhere; nothing is asked first.
 for verb in info 'rm' 'rm --force' virsh; do
 	for name in nosuch stranger; do
