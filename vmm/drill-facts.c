@@ -314,5 +314,5 @@ void drill_check_identity(
 			}
 		}
 	}
-	drill_find(ret, ANSWER_YES, "name, machine-id, UUID, MAC, keys and random numbers differ");
+	drill_find(ret, ANSWER_YES, "name, machine-id, MAC, keys and random numbers differ");
 }

@@ -88,6 +88,10 @@ done
 want=$(grep -oE 'counter drop_[a-z0-9_]+' "$source_root"/tests/golden/rules/*.nft | grep -oE 'drop_[a-z0-9_]+' | sort -u)
 got=$(grep -oE 'drop_[a-z0-9_]+' "$man/box-isolation.7.scd" | sort -u)
 assert_equal "$want" "$got" 'box-isolation.7, counters'
+# The example of a whole drill counts as many claims as box-isolation(7) tells, which a unit test compares with the table.
+want=$(awk '/^# CLAIMS/{on = 1; next} /^# /{on = 0} on' "$man/box-isolation.7.scd" | grep -cE '^\*[a-z0-9-]+\*$')
+got=$(section box-drill.1 EXAMPLES | grep -oE '^[0-9]+ hold, 0 broken' | cut -d' ' -f1)
+assert_equal "$want" "$got" 'box-drill.1, number of claims'
 # box-template(5) has every key of a template and none that is not there.
 want=$(grep -oE '^	\{ "[a-z0-9]+", YML_' "$source_root/images/template-keys.c" | grep -oE '[a-z0-9]+"' | tr -d '"' | sort -u)
 got=$(awk '/^# KEYS/{on = 1; next} /^# /{on = 0} on' "$man/box-template.5.scd" | grep -E '^\*[a-z0-9]+\*' |
