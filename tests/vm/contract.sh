@@ -148,3 +148,19 @@ for i in {1..10}; do
 	assert_equal "clean $i" "$out"
 done
 wait_until 30 exec_box sh -c '! pgrep yes'
+
+# Through another way to libvirt than its local socket: a program that carries the protocol, as ssh would.
+cat >"$scratch/carry" <<'END'
+#!/bin/sh
+exec virt-ssh-helper qemu:///system
+END
+chmod 755 "$scratch" "$scratch/carry"
+far=(box exec --connect "qemu+ext:///system?command=$scratch/carry" "$box" --)
+assert_status 7 lab_run "${far[@]}" sh -c 'echo to-out; echo to-err >&2; exit 7'
+assert_equal 'to-out to-err' "$out $err"
+lab_run "${far[@]}" cat <"$scratch/in" >"$scratch/out"
+cmp "$scratch/in" "$scratch/out" || fail 'cat is not byte-exact through another transport'
+out=$(script -qec "stty rows 41 cols 97; $(printf '%q ' "$tests_dir/lab/lab" run -- "${far[@]}") sh -c 'tty; stty size'" \
+	/dev/null <&9)
+assert_contains "$out" /dev/pts/
+assert_contains "$out" '41 97'
