@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/micro-box.sh"
 require_root
-require_command bsdtar cmp find virsh
+require_command bsdtar cmp find python3 tar virsh
 make_scratch
 box=cp-$$
 # busybox's sh prefers its own tar.
@@ -169,7 +169,25 @@ mkdir hostile out
 cd hostile
 ln -s ../out way
 mkdir .tree && cd .tree && mkdir sub && echo x >sub/x && ln -s /etc/passwd link && cd ..
-bsdtar -cf absolute.tar --uid 0 -P -s ',^x,/tmp/box-cp-evil,' -C .tree/sub ./x || true
+# No tar makes these by itself.
+python3 - <<'END'
+import io, tarfile
+for archive, member, kind, mode in (
+    ("absolute", "/tmp/box-cp-evil", tarfile.REGTYPE, 0o644), ("climb", "./../box-cp-evil", tarfile.REGTYPE, 0o644),
+    ("device", "./null", tarfile.CHRTYPE, 0o666), ("setuid", "./x", tarfile.REGTYPE, 0o6755),
+):
+    with tarfile.open(archive + ".tar", "w") as tar:
+        top = tarfile.TarInfo("./")
+        top.type, top.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(top)
+        info = tarfile.TarInfo("./before")
+        tar.addfile(info)
+        info = tarfile.TarInfo(member)
+        info.type, info.mode, info.devmajor, info.devminor = kind, mode, 1, 3
+        info.size = 1 if kind == tarfile.REGTYPE else 0
+        tar.addfile(info, io.BytesIO(b"x"))
+END
+truncate -s 1T big && tar --sparse --format=posix -cf terabyte.tar ./big && rm big
 bsdtar -cf link.tar -C .tree .
 printf 'x' >$'.tree/sub/e\033]52;c;eA==\007'
 bsdtar -cf control.tar -C .tree/sub .
@@ -178,6 +196,8 @@ seq 5000 >nonsense.tar
 cd ..
 for case in "link:'link' is a link that leads out of what is copied" \
 	"control:'e\\x1b]52;c;eA==\\x07' has control characters" \
+	"absolute:'/tmp/box-cp-evil' is an absolute path" "climb:'./../box-cp-evil' climbs with '..'" \
+	"device:'null' is neither file, folder nor link" 'terabyte:more than ' \
 	'cut:the archive is damaged' 'nonsense:the archive is damaged'; do
 	evil "hostile/${case%%:*}.tar"
 	cp_fails "${case#*:}" "$box:src" evil-tree
@@ -185,6 +205,10 @@ for case in "link:'link' is a link that leads out of what is copied" \
 	[ ! -e evil-tree ] || fail "${case%%:*}: something of it was put in place"
 	harmless
 done
+evil hostile/setuid.tar
+cp_ok "$box:src" evil-setuid
+assert_equal 755 "$(stat -c %a evil-setuid/x)"
+harmless
 evil hostile/link.tar
 assert_status 0 lab_run box cp --skip-unsafe "$box:src" evil-tree
 assert_contains "$err" "warning: left out: 'link' is a link that leads out"
