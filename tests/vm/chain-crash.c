@@ -105,7 +105,7 @@ static void pause_ms(long ms)
 
 static void restart_libvirtd(void)
 {
-	const char *const argv[] = { "libvirtd", "-d", "--timeout", "0", NULL };
+	const char *const argv[] = { "reaper.py", "libvirtd", "-d", "--timeout", "0", NULL };
 	pid_t pid = libvirtd_pid();
 
 	if (kill(pid, SIGKILL) < 0)

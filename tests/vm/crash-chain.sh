@@ -22,7 +22,7 @@ on_exit bare_gone web
 on_exit bare_gone api
 bare_pool
 virsh -q pool-refresh box >/dev/null
-"$BOX_BUILD/tests/vm/chain-crash" "$@"
+PATH=$tests_dir/lab:$PATH "$BOX_BUILD/tests/vm/chain-crash" "$@"
 
 # Full from the start: said before anything is begun.
 bare_box web >/dev/null
