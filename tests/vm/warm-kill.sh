@@ -25,7 +25,7 @@ for step in "${steps[@]}"; do
 	BOX_FAULT=warm.$step:kill assert_status 137 box image warm --refresh blank
 	assert_status 1 box start nosuch
 	case $step in
-	boot | rehearse | trim | save) assert_contains "$err" "removed the half-made box 'warm-blank-1'" ;;
+	boot | rehearse | trim | save) assert_contains "$err" "removed the box of a command that was killed: 'warm-blank-1'" ;;
 	esac
 	# what counts is the record, and that is not there before all the others are
 	assert_equal '' "$(volumes | grep "^$stem.*json" || true)" "a record after a kill at warm.$step"
