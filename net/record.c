@@ -114,6 +114,15 @@ bool record_exists(const char *dir, const char *uuid)
 	return access(path, F_OK) == 0;
 }
 
+ino_t record_identity(const char *dir, const char *uuid)
+{
+	struct stat st;
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, uuid);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
 int record_remove(const char *dir, const char *uuid, struct error *err)
 {
 	char path[256];

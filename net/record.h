@@ -10,6 +10,8 @@
 #ifndef NET_RECORD_H
 #define NET_RECORD_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "base/vec.h"
 #include "net/port.h"
@@ -25,6 +27,10 @@ int record_load(const char *dir, struct net_ports *ret, struct error *err) MUST_
 int record_write(const char *dir, const struct net_port *port, struct error *err) MUST_CHECK;
 
 bool record_exists(const char *dir, const char *uuid);
+
+/* A number that changes with each writing of the record (its inode: the old file is there until the new one is); 0:
+ * there is none. */
+ino_t record_identity(const char *dir, const char *uuid);
 
 /*
  * The record of one box: 1, 0 when it has none, -1. Everybody may read it: it is how a client on the

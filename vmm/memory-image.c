@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "images/digest.h"
+#include "vmm/admission.h"
 #include "vmm/lock.h"
 #include "vmm/save-image.h"
 
@@ -140,8 +141,9 @@ int memory_image_restore(virStoragePoolPtr pool, const struct memory_image *imag
 	_cleanup_(lock_release_p) struct box_lock *lock = NULL;
 	_cleanup_str_ struct str head = STR_INIT;
 	_cleanup_free_ char *path = NULL;
+	struct admission admission;
 
-	if (make_head(image, box, &head, err) < 0)
+	if (make_head(image, box, &head, err) < 0 || admission_begin(box, &admission, err) < 0)
 		return -1;
 	path = pool_path(pool, image->volume, err);
 	if (!path)
@@ -150,8 +152,15 @@ int memory_image_restore(virStoragePoolPtr pool, const struct memory_image *imag
 	if (!lock || memory_image_check(pool, image, err) < 0 ||
 		pool_write_at(pool, image->volume, 0, &head, err) < 0)
 		return -1;
-	if (virDomainRestore(virDomainGetConnect(box->dom), path) < 0)
+	if (virDomainRestoreFlags(
+		    virDomainGetConnect(box->dom), path, NULL, VIR_DOMAIN_SAVE_PAUSED) < 0)
 		return error_virt(err, "cannot restore box '%s' from the memory image '%s'",
 			box->name, image->volume);
-	return 0;
+	if (admission_check(&admission, box, err) == 0) {
+		if (virDomainResume(box->dom) == 0)
+			return 0;
+		(void)error_virt(err, "cannot let box '%s' run", box->name);
+	}
+	(void)virDomainDestroy(box->dom);
+	return -1;
 }

@@ -103,40 +103,67 @@ int pool_setup(virConnectPtr conn, bool *ret_changed, struct error *err)
 	return 0;
 }
 
-static int purge_volumes(virStoragePoolPtr pool, struct error *err)
+/* 1 all of them may go, 0 one may not, -1. */
+static int all_may_go(
+	const struct virt_volumes *list, pool_judge may_go, void *data, struct error *err)
 {
-	_cleanup_volumes_ struct virt_volumes list = { 0 };
+	int ret = 1;
 
-	if (pool_list(pool, &list, err) < 0)
-		return -1;
-	for (int i = 0; i < list.len; i++)
-		if (virStorageVolDelete(list.items[i], 0) < 0)
+	for (int i = 0; i < list->len && ret == 1; i++)
+		ret = may_go(list->items[i], virStorageVolGetName(list->items[i]), data, err);
+	return ret;
+}
+
+static int delete_volumes(const struct virt_volumes *list, struct error *err)
+{
+	for (int i = 0; i < list->len; i++)
+		if (virStorageVolDelete(list->items[i], 0) < 0)
 			return error_virt(err, "cannot delete the volume '%s'",
-				virStorageVolGetName(list.items[i]));
+				virStorageVolGetName(list->items[i]));
 	return 0;
 }
 
-int pool_teardown(virConnectPtr conn, bool purge, struct error *err)
+/* Emptied, and what is left of it: the folder, which must be empty by now, and the definition. */
+static int pool_remove(virStoragePoolPtr pool, const struct virt_volumes *list, struct error *err)
 {
-	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = NULL;
-	bool changed = false;
-
-	pool = virStoragePoolLookupByName(conn, POOL_NAME);
-	if (!pool && virt_last_code() == VIR_ERR_NO_STORAGE_POOL)
-		return 0;
-	if (!pool)
-		return error_virt(err, "cannot look up the storage pool '" POOL_NAME "'");
-	if (check_is_ours(pool, err) < 0)
-		return -1;
-	if (purge && (pool_start(pool, true, &changed, err) < 0 || purge_volumes(pool, err) < 0))
+	if (delete_volumes(list, err) < 0)
 		return -1;
 	if (virStoragePoolIsActive(pool) == 1 && virStoragePoolDestroy(pool) < 0)
 		return error_virt(err, "cannot stop the storage pool '" POOL_NAME "'");
-	if (purge && virStoragePoolDelete(pool, VIR_STORAGE_POOL_DELETE_NORMAL) < 0)
+	if (virStoragePoolDelete(pool, VIR_STORAGE_POOL_DELETE_NORMAL) < 0)
 		return error_virt(
 			err, "cannot remove the folder of the storage pool '" POOL_NAME "'");
 	if (virStoragePoolUndefine(pool) < 0)
 		return error_virt(err, "cannot undefine the storage pool '" POOL_NAME "'");
+	return 0;
+}
+
+int pool_teardown(virConnectPtr conn, pool_judge may_go, void *data, struct error *err)
+{
+	_cleanup_(virStoragePoolFree_p)
+		virStoragePoolPtr pool = virStoragePoolLookupByName(conn, POOL_NAME);
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr left = NULL;
+	_cleanup_volumes_ struct virt_volumes list = { 0 };
+	bool changed = false;
+	int ok;
+
+	if (!pool && virt_last_code() == VIR_ERR_NO_STORAGE_POOL)
+		return 0;
+	if (!pool)
+		return error_virt(err, "cannot look up the storage pool '" POOL_NAME "'");
+	/* read again: a file that somebody put there is seen */
+	if (check_is_ours(pool, err) < 0 || pool_start(pool, true, &changed, err) < 0 ||
+		pool_refresh(pool, err) < 0 || pool_list(pool, &list, err) < 0)
+		return -1;
+	ok = all_may_go(&list, may_go, data, err);
+	if (ok <= 0)
+		return ok < 0 ? -1 : 1;
+	if (pool_remove(pool, &list, err) < 0)
+		return -1;
+	left = virStoragePoolLookupByName(conn, POOL_NAME);
+	if (left)
+		return error_set(err, ERROR_FAILED,
+			"the storage pool '" POOL_NAME "' is still there after it was removed");
 	return 0;
 }
 

@@ -19,11 +19,15 @@
  */
 int pool_setup(virConnectPtr conn, bool *ret_changed, struct error *err) MUST_CHECK;
 
+/* Whether a volume may be deleted: 1, 0, -1. */
+typedef int (*pool_judge)(virStorageVolPtr volume, const char *name, void *data, struct error *err);
+
 /*
- * Take the pool away: stopped and undefined; its volumes stay as files unless purge, which deletes
- * all of them and the folder. A missing pool is a success.
+ * Take the pool away: volumes, folder, definition. When may_go says no of any volume, nothing is touched, and
+ * 1 is returned. 0: it is gone, which is seen; a missing pool is a success.
  */
-int pool_teardown(virConnectPtr conn, bool purge, struct error *err) MUST_CHECK;
+int pool_teardown(
+	virConnectPtr conn, pool_judge may_go, void *data, struct error *err) MUST_CHECK;
 
 /* The pool, active (started if need be); ERROR_NOT_FOUND with "box setup-host" when it is not there. */
 virStoragePoolPtr pool_open(virConnectPtr conn, struct error *err) MUST_CHECK;

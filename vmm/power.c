@@ -2,15 +2,36 @@
 #include "vmm/power.h"
 
 #include "base/log.h"
+#include "vmm/admission.h"
 
 /* A power button that a guest has not seen (it was still booting) is pressed again after this. */
 #define PRESS_AGAIN_MS 10000
+
+/*
+ * Start it; with its processors stopped when its console is to be followed from the beginning, or when it must be
+ * seen first that it is guarded. *ret_paused: they are.
+ */
+static int start(struct box *box, bool with_console, bool *ret_paused, struct error *err)
+{
+	struct admission admission;
+
+	if (admission_begin(box, &admission, err) < 0)
+		return -1;
+	*ret_paused = with_console || admission.asked;
+	if (virDomainCreateWithFlags(box->dom, *ret_paused ? VIR_DOMAIN_START_PAUSED : 0) < 0)
+		return error_virt(err, "cannot start box '%s'", box->name);
+	if (admission_check(&admission, box, err) == 0)
+		return 0;
+	(void)virDomainDestroy(box->dom);
+	return -1;
+}
 
 int power_on(virConnectPtr conn, struct box *box, struct console **ret_console, struct error *err)
 {
 	_cleanup_(console_free_p) struct console *console = NULL;
 	enum box_state state = BOX_STOPPED;
 	struct error ignored = { 0 };
+	bool paused;
 
 	(void)conn;
 	if (box_get_state(box, &state, err) < 0)
@@ -20,16 +41,15 @@ int power_on(virConnectPtr conn, struct box *box, struct console **ret_console, 
 			*ret_console = NULL;
 		return 0;
 	}
-	/* when the console is wanted: paused first, so that it misses nothing */
-	if (state == BOX_STOPPED &&
-		virDomainCreateWithFlags(box->dom, ret_console ? VIR_DOMAIN_START_PAUSED : 0) < 0)
-		return error_virt(err, "cannot start box '%s'", box->name);
+	paused = state == BOX_PAUSED;
+	if (state == BOX_STOPPED && start(box, ret_console, &paused, err) < 0)
+		return -1;
 	if (ret_console) {
 		console = console_follow(box->dom, &ignored);
 		if (!console)
 			log_debug("%s", ignored.text);
 	}
-	if ((state == BOX_PAUSED || ret_console) && virDomainResume(box->dom) < 0) {
+	if (paused && virDomainResume(box->dom) < 0) {
 		(void)error_virt(err, "cannot let box '%s' run", box->name);
 		if (state == BOX_STOPPED)
 			(void)virDomainDestroy(box->dom);

@@ -6,13 +6,16 @@
 #include "vmm/setup.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
+#include "images/inventory.h"
 #include "images/place.h"
 #include "net/firewalls.h"
 #include "net/host.h"
 #include "net/network-def.h"
 #include "vmm/box.h"
+#include "vmm/layer-read.h"
 #include "vmm/network.h"
 #include "vmm/pool.h"
 #include "vmm/recover.h"
@@ -207,13 +210,53 @@ static int do_network_away(void *ctx, struct error *err)
 	return network_teardown(s->conn, err);
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+	size_t len = strlen(name), tail = strlen(end);
+
+	return len > tail && str_equal(name + len - tail, end);
+}
+
+/* What we can make again, or nobody misses: images, locks, the drill's records. */
+static bool is_ours(const char *name)
+{
+	return image_part(name) != PART_OTHER ||
+	       (str_starts(name, "lock-") && !ends_in(name, ".qcow2")) ||
+	       (str_starts(name, "drill-") && ends_in(name, ".json"));
+}
+
+/* Somebody's work in a box. */
+static bool is_of_a_box(const char *name)
+{
+	return layer_name_parse(name, NULL, NULL) == LAYER_BOX ||
+	       (str_starts(name, "seed-box-") && ends_in(name, ".iso")) ||
+	       (str_starts(name, "live-") && ends_in(name, ".mem"));
+}
+
+static int may_go(virStorageVolPtr volume, const char *name, void *data, struct error *err)
+{
+	struct setup *s = data;
+	_cleanup_free_ char *path = virStorageVolGetPath(volume);
+	int used;
+
+	if (!path)
+		return error_virt(err, "cannot ask for the path of the volume '%s'", name);
+	used = layer_path_used(s->conn, path, NULL, err);
+	if (used < 0)
+		return -1;
+	if (!used && (is_ours(name) || (s->request->purge && is_of_a_box(name))))
+		return 1;
+	(void)snprintf(s->report->volume_kept, sizeof(s->report->volume_kept), "%s", name);
+	return 0;
+}
+
 static int do_pool_away(void *ctx, struct error *err)
 {
 	struct setup *s = ctx;
 
 	if (s->report->boxes_kept)
 		return 0;
-	return pool_teardown(s->conn, true, err);
+	return pool_teardown(s->conn, may_go, s, err) < 0 ? -1 : 0;
 }
 
 static int do_host_away(void *ctx, struct error *err)

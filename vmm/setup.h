@@ -25,6 +25,7 @@ struct setup_report {
 	bool restart_libvirt; /* its daemons must be restarted by hand, for the hooks */
 	char subnet[24]; /* "10.88.0.0/24" */
 	unsigned boxes_kept; /* teardown: boxes that the kept pool holds */
+	char volume_kept[256]; /* teardown: what else it holds that is not to be lost, one of it; "" */
 };
 
 /*
@@ -37,8 +38,9 @@ int setup_host(const struct setup_request *request, struct setup_report *ret,
 /*
  * Take away network, rules, hooks, configuration, and the pool with its images. While there are boxes
  * the pool stays, with them and the images (ret->boxes_kept), unless purge, which removes the boxes
- * first. ERROR_BUSY while a box runs (purge powers it off). That nothing is left is seen; what is left is
- * ERROR_FAILED, named.
+ * first. It stays whole, too, while it holds a volume that is none of ours, a layer of a box whose domain is
+ * gone (purge takes these), or one that some domain uses (ret->volume_kept). ERROR_BUSY while a box runs
+ * (purge powers it off). That nothing is left is seen; what is left is ERROR_FAILED, named.
  */
 int setup_teardown(const struct setup_request *request, struct setup_report *ret,
 	struct error *err) MUST_CHECK;

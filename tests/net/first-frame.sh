@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # No frame of a box passes before its rules stand: virsh start, a start while the tables are flushed, autostart as
 # after a boot of the host. A real domain sends from its first moment: its network boot ROM asks for an address
-# by DHCP, which may pass, and by IPv6, which may not. watch.py tells in which order the rules, the tap and its
+# by DHCP, which may pass, and by IPv6, which may not. And box does not let a box run that the hook did not let in. watch.py tells in which order the rules, the tap and its
 # frames came. Without the hook the same IPv6 frames do pass: so what is seen means something.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/../lib.sh"
@@ -90,6 +90,17 @@ starts)
 	virsh -q start web
 	wait_until 90 grep -qx 'frame boxnet 86dd' "$log"
 	unwatch
+	virsh -q destroy web
+
+	# So box itself looks whether somebody does, before the first instruction.
+	nft flush ruleset
+	watch refused
+	assert_status 1 box start web
+	assert_contains "$err" "box 'web' was not let run: libvirt did not call the hook"
+	assert_equal 'shut off' "$(virsh domstate web)"
+	unwatch
+	assert_contains "$(cat "$log")" "link $tap"
+	assert_lacks "$(cat "$log")" 'frame '
 	;;
 boot)
 	in_the_lab

@@ -86,3 +86,31 @@ assert_contains "$(virsh net-dumpxml boxnet)" "<host mac='52:54:00:03:03:03' ip=
 virsh -q start web
 assert_contains "$(nft list set bridge box sources)" "\"bxt33333333\" . 52:54:00:03:03:03 . $base.103"
 virsh -q destroy web
+virsh -q start web
+
+# The pool is not only ours: what is somebody else's keeps it, whole, even from a purge. The question says what
+# a purge takes.
+on_exit sh -c 'box setup-host -q >/dev/null 2>&1; box image mint --offline -q blank >/dev/null 2>&1'
+assert_status 2 box teardown-host --purge </dev/null
+assert_contains "$err" 'with all 1 boxes (1 running, which are powered off), their snapshots, and all images'
+pool() { virsh -q vol-list box | awk '{print $1}' | sort; }
+folder=$(virsh pool-dumpxml box | sed -n 's/.*<path>\(.*\)<.*/\1/p')
+echo precious >"$folder/my-own.img"
+assert_status 0 box teardown-host --purge --force
+assert_contains "$err" "the storage pool stays: it holds 'my-own.img', which is not box's to delete"
+assert_equal box "$(left)" 'after a purge of a pool with a stranger'
+assert_equal precious "$(cat "$folder/my-own.img")"
+assert_contains "$(pool)" golden-blank
+assert_silent "$(virsh -q list --all)" 'boxes'
+rm "$folder/my-own.img"
+assert_status 0 box setup-host
+
+# So does a layer whose domain is gone: it is somebody's work, which only a purge takes.
+virsh -q vol-create-as box "box-$(box_uuid 4)-1.qcow2" 1M --format qcow2 >/dev/null
+assert_status 0 box teardown-host --force
+assert_contains "$err" "it holds 'box-$(box_uuid 4)-1.qcow2'"
+assert_contains "$(pool)" "box-$(box_uuid 4)-1.qcow2"
+assert_status 0 box setup-host
+assert_status 0 box teardown-host --purge --force
+assert_silent "$(left)" 'after a purge'
+[ ! -e "$folder" ] || fail "the purge left the folder: $(ls -la "$folder")"

@@ -30,11 +30,20 @@ static int set_up(void **state)
 	return f.pool ? 0 : -1;
 }
 
+static int any_may_go(virStorageVolPtr volume, const char *name, void *data, struct error *err)
+{
+	(void)volume;
+	(void)name;
+	(void)data;
+	(void)err;
+	return 1;
+}
+
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 	struct error err = { 0 };
-	int ret = pool_teardown(f->conn, true, &err);
+	int ret = pool_teardown(f->conn, any_may_go, NULL, &err);
 
 	(void)virStoragePoolFree(f->pool);
 	(void)virConnectClose(f->conn);

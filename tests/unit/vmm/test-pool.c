@@ -17,6 +17,15 @@ static int close_pool(void **state)
 	return virConnectClose(*state) < 0 ? -1 : 0;
 }
 
+static int any_may_go(virStorageVolPtr volume, const char *name, void *data, struct error *err)
+{
+	(void)volume;
+	(void)name;
+	(void)data;
+	(void)err;
+	return 1;
+}
+
 static void test_setup_is_idempotent_and_teardown_leaves_nothing(void **state)
 {
 	virConnectPtr conn = *state;
@@ -33,9 +42,9 @@ static void test_setup_is_idempotent_and_teardown_leaves_nothing(void **state)
 	pool = pool_open(conn, &err);
 	assert_non_null(pool);
 	assert_ok(pool_create_raw(pool, "lost", 4096, &err), &err);
-	assert_ok(pool_teardown(conn, true, &err), &err);
+	assert_ok(pool_teardown(conn, any_may_go, NULL, &err), &err);
 	assert_null(pool_open(conn, &err));
-	assert_ok(pool_teardown(conn, true, &err), &err);
+	assert_ok(pool_teardown(conn, any_may_go, NULL, &err), &err);
 }
 
 static void test_a_pool_that_is_no_folder_is_not_ours(void **state)
@@ -50,7 +59,7 @@ static void test_a_pool_that_is_no_folder_is_not_ours(void **state)
 	assert_non_null(pool);
 	assert_int_equal(pool_setup(conn, NULL, &err), -1);
 	assert_error(&err, ERROR_EXISTS, "exists and is not a folder");
-	assert_int_equal(pool_teardown(conn, true, &err), -1);
+	assert_int_equal(pool_teardown(conn, any_may_go, NULL, &err), -1);
 	assert_int_equal(virStoragePoolUndefine(pool), 0);
 }
 
@@ -87,7 +96,7 @@ static void test_volumes_are_made_found_and_deleted(void **state)
 	assert_ok(pool_delete(pool, "b", &err), &err);
 	assert_ok(pool_delete(pool, "a", &err), &err);
 	assert_ok(pool_delete(pool, "a", &err), &err);
-	assert_ok(pool_teardown(conn, true, &err), &err);
+	assert_ok(pool_teardown(conn, any_may_go, NULL, &err), &err);
 }
 
 int main(void)
