@@ -26,8 +26,7 @@ typedef int (*pool_judge)(virStorageVolPtr volume, const char *name, void *data,
  * Take the pool away: volumes, folder, definition. When may_go says no of any volume, nothing is touched, and
  * 1 is returned. 0: it is gone, which is seen; a missing pool is a success.
  */
-int pool_teardown(
-	virConnectPtr conn, pool_judge may_go, void *data, struct error *err) MUST_CHECK;
+int pool_teardown(virConnectPtr conn, pool_judge may_go, void *data, struct error *err) MUST_CHECK;
 
 /* The pool, active (started if need be); ERROR_NOT_FOUND with "box setup-host" when it is not there. */
 virStoragePoolPtr pool_open(virConnectPtr conn, struct error *err) MUST_CHECK;
