@@ -94,7 +94,7 @@ micro_define() {
     <type arch='x86_64' machine='q35'>hvm</type>
     <kernel>$kernel</kernel>
     <initrd>$scratch/initrd</initrd>
-    <cmdline>console=ttyS0 quiet micro=$name</cmdline>
+    <cmdline>console=ttyS0 quiet no_timer_check micro=$name</cmdline>
   </os>
   <features><acpi/></features>
   <cpu mode='maximum'/>

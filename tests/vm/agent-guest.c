@@ -92,7 +92,7 @@ static void start_qemu(void)
 	const char *const fixed[] = {
 		"qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
 		"-m", "256", "-smp", "2", "-nodefaults", "-no-user-config", "-no-reboot",
-		"-display", "none", "-append", "console=ttyS0 quiet panic=-1", "-device",
+		"-display", "none", "-append", "console=ttyS0 quiet no_timer_check panic=-1", "-device",
 		"virtio-serial-pci", "-netdev", "hubport,id=n0,hubid=0", "-device",
 		"virtio-net-pci,netdev=n0,mac=52:54:00:11:11:11", "-smbios",
 		"type=1,uuid=11111111-2222-3333-4444-555555555555,serial=ds=nocloud;;i=iid-1;;h=first"

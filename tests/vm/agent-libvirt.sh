@@ -35,7 +35,7 @@ cat >"$scratch/domain.xml" <<END
     <type arch='x86_64' machine='q35'>hvm</type>
     <kernel>$scratch/kernel</kernel>
     <initrd>$scratch/initramfs</initrd>
-    <cmdline>console=ttyS0 quiet panic=-1</cmdline>
+    <cmdline>console=ttyS0 quiet no_timer_check panic=-1</cmdline>
     <smbios mode='sysinfo'/>
   </os>
   <features><acpi/></features>

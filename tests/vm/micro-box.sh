@@ -37,7 +37,7 @@ micro_box() {
     <type arch='x86_64' machine='q35'>hvm</type>
     <kernel>$kernel</kernel>
     <initrd>$folder/initrd</initrd>
-    <cmdline>console=ttyS0 quiet</cmdline>
+    <cmdline>console=ttyS0 quiet no_timer_check</cmdline>
   </os>
   <features><acpi/></features>
   <cpu mode='maximum'/>
