@@ -43,7 +43,8 @@ struct error {
 
 /* Fill err. Always returns -1, so that callers write: return error_set(err, ...). */
 int error_set(struct error *err, enum error_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
-int error_setv(struct error *err, enum error_kind kind, const char *fmt, va_list ap);
+int error_setv(struct error *err, enum error_kind kind, const char *fmt, va_list ap)
+	PRINTF_LIKE(3, 0);
 
 /*
  * Fill err from an errno value: the formatted text, ": ", strerror. The kind follows the errno

@@ -83,7 +83,7 @@ void progress_detail(struct progress *p, const char *detail);
  * every mode. The text must be safe for a terminal already (str_append_escaped).
  */
 void progress_message(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void progress_messagev(struct progress *p, const char *fmt, va_list ap);
+void progress_messagev(struct progress *p, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 
 /* Erase the live line until progress_resume: somebody else is about to use the terminal. */
 void progress_pause(struct progress *p);

@@ -30,7 +30,7 @@ void str_append(struct str *s, const char *text);
 void str_append_len(struct str *s, const void *bytes, size_t len);
 void str_append_char(struct str *s, char c);
 void str_printf(struct str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void str_vprintf(struct str *s, const char *fmt, va_list ap);
+void str_vprintf(struct str *s, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 
 /* Forget the contents, keep the memory. */
 void str_clear(struct str *s);

@@ -149,7 +149,7 @@ void xml_text(struct xml_writer *w, const char *text)
 		note(w, xmlTextWriterWriteString(w->writer, to_xml(text)));
 }
 
-static void write_textv(struct xml_writer *w, const char *fmt, va_list ap)
+PRINTF_LIKE(2, 0) static void write_textv(struct xml_writer *w, const char *fmt, va_list ap)
 {
 	_cleanup_str_ struct str text = STR_INIT;
 

@@ -131,8 +131,8 @@ static void test_a_domain_without_the_mark_is_not_ours(void **state)
 		"<domain/>",
 		"<domain><metadata><box schema='1'/></metadata></domain>", /* no namespace */
 		"<domain><metadata><b:box xmlns:b='urn:other' schema='1'/></metadata></domain>",
-		"<domain><devices><metadata><b:box xmlns:b='urn:box:domain' schema='1'/></metadata>"
-		"</devices></domain>",
+		("<domain><devices><metadata><b:box xmlns:b='urn:box:domain' schema='1'/></metadata>"
+		 "</devices></domain>"),
 	};
 
 	(void)state;
