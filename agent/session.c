@@ -316,11 +316,19 @@ static bool step_read(struct session *s)
 	return total > 0;
 }
 
-static bool host_is_there(const struct session *s)
+/*
+ * Asking takes what has come out of the kernel's queue, and its interrupt then wakes nobody: what is said
+ * of bytes here is not said again.
+ */
+static bool host_is_there(struct session *s)
 {
 	struct pollfd p = { .fd = s->port.fd, .events = POLLIN };
 
-	return poll(&p, 1, 0) >= 0 && !(p.revents & POLLHUP);
+	if (poll(&p, 1, 0) < 0)
+		return false;
+	if (p.revents & POLLIN)
+		s->port.readable = true;
+	return !(p.revents & POLLHUP);
 }
 
 /* The host's coming and going, as far as a virtio port tells it: see the header. */
