@@ -207,8 +207,8 @@ static void test_every_way_off_the_stack_is_seen(void **state)
 		"<input type='evdev'/></devices>",
 		"<memory model='nvdimm'><source><path>/dev/pmem0</path></source></memory></devices>",
 		"<graphics type='vnc'/></devices>",
-		"</devices><qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
-		"<qemu:arg value='-netdev'/></qemu:commandline>",
+		("</devices><qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+		 "<qemu:arg value='-netdev'/></qemu:commandline>"),
 	};
 
 	(void)state;
