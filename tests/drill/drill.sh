@@ -61,12 +61,14 @@ lab_run box doctor | grep -q 'drill.* 0 broken' || fail 'box doctor does not tel
 # ---- two boxes of its own; quick ----
 
 start=$(date +%s%3N)
+# What it is for: an answer within 15 s, the boots aside, on a machine that has processors to spare; in proportion
+# on one that has had more to do than that.
+limit=$(awk -v n="$(nproc)" '{ more = $1 / n; print int(15000 * (more > 1 ? more : 1)) }' /proc/loadavg)
 assert_status 0 lab_run box drill --quick --record "$scratch/quick"
 assert_contains "$out" ' hold, 0 broken, 0 unknown'
 assert_equal "$(grep -c '^holds' <<<"$out")" "$(tail -1 <<<"$out" | cut -d' ' -f1)"
-# What it is for: an answer within 15 s. The boots are the machine's, and not the drill's.
-[ "$(jq '.quick and .probes_milliseconds < 15000' "$scratch/quick")" = true ] ||
-	fail "the probes of a quick drill took $(jq .probes_milliseconds "$scratch/quick") ms"
+[ "$(jq --argjson limit "$limit" '.quick and .probes_milliseconds < $limit' "$scratch/quick")" = true ] ||
+	fail "the probes of a quick drill took $(jq .probes_milliseconds "$scratch/quick") ms, over $limit"
 echo "drill --quick: $(jq -c '{probes_milliseconds, holds}' "$scratch/quick"), boots and all $(($(date +%s%3N) - start)) ms"
 nothing_left 'a quick drill'
 

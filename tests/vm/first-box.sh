@@ -15,7 +15,9 @@ on_exit lab_run box rm --force "$name"
 volumes() { lab_run virsh -q vol-list box | awk '$1 !~ /^warm-/ { print $1 }' | sort; }
 before=$(volumes)
 
-assert_status 0 box new "$name" --timing
+assert_status 0 box new "$name" --timing --disk 24GiB
+assert_equal "$name: usable; get in with: box shell $name" "$out"
+assert_contains "$err" 'NO security boundary'
 assert_contains "$err" 'box: timing new.ready'
 assert_status 1 box new "$name"
 assert_contains "$err" "the name '$name' is taken"
@@ -37,10 +39,14 @@ assert_equal blank "$(jq -r ".boxes[] | select(.name == \"$name\") | .template" 
 address=$(jq -r ".boxes[] | select(.name == \"$name\") | .ipv4" <<<"$json")
 assert_equal "$address" "$(in_box sh -c 'ip -4 -o addr show scope global | sed "s/.* inet \([0-9.]*\).*/\1/" | head -n 1')"
 assert_contains "$(box info "$name")" 'ISOLATION   on the stack'
+assert_equal '[25769803776,true,true,"mint","dev"]' "$(box info "$name" --json |
+	jq -c '[.disk_bytes, .confined, .address_reserved, .origin, .user]')"
+assert_equal 25769803776 "$(in_box lsblk -bdno SIZE /dev/vda | xargs)"
 xml=$(box virsh "$name" -- dumpxml 2>/dev/null)
 assert_contains "$xml" 'urn:box:domain'
 assert_contains "$xml" "<port isolated='yes'/>"
 assert_lacks "$xml" '<graphics'
+assert_lacks "$xml" '<hostdev'
 assert_lacks "$xml" '<filesystem'
 
 # The seed: label and files as a guest reads them; the identity is SMBIOS's, not the seed's.
@@ -56,14 +62,27 @@ assert_contains "$(in_box curl -sS -m 20 http://example.test/)" 'hello from wan'
 assert_status 28 in_box curl -sS -m 3 http://192.168.77.40/
 assert_contains "$("$tests_dir/lab/lab" counters)" 'lan 192-168-77-40 0'
 
-# Stopped, started, restarted: each twice, since a box in the wanted state is a success.
+# Stopped, started: each twice, since a box in the wanted state is a success. A file and the address stay.
+in_box sh -c 'echo kept >note; sync'
 assert_status 0 box down "$name"
+assert_equal "$name: stopped" "$out"
 assert_status 0 box down "$name"
+assert_equal "$name: was stopped" "$out"
 assert_status 125 in_box true
 assert_contains "$err" 'fault=box-stopped'
 assert_status 0 box start "$name"
+assert_equal "$name: started" "$out"
 assert_status 0 box start "$name"
-assert_equal dev "$(in_box id -un)"
+assert_equal "$name: was running" "$out"
+assert_equal kept "$(in_box cat note)"
+assert_equal "$address" "$(box info "$name" --json | jq -r .ipv4)"
+
+# Somebody moves it off the stack: that is warned of, done, and seen.
+assert_status 0 box virsh "$name" -- attach-interface {} network boxnet --config
+assert_contains "$err" "can move box '$name' off the isolation stack"
+assert_status 0 box down --force "$name"
+assert_contains "$(box list)" 'stopped,unconfined'
+assert_contains "$(box info "$name")" UNCONFINED
 
 # Gone, with all that was its own.
 assert_status 2 box rm "$name" </dev/null
@@ -83,6 +102,10 @@ assert_status 2 box new --memory 2048 x1
 assert_contains "$err" 'write 2048MiB or 2048GiB'
 assert_status 2 box new --memory 900TiB x1
 assert_contains "$err" "this host has"
+assert_status 2 box new --cpu 500 x1
+assert_contains "$err" "this host has"
+assert_status 2 box new --disk 1MiB x1
+assert_contains "$err" 'a disk can only grow'
 assert_status 1 box rm --force no-such-box
 assert_contains "$err" 'no such box: no-such-box'
 assert_equal "$before" "$(volumes)"
