@@ -3,11 +3,11 @@
 # It builds on Debian 13, with its gcc and its libraries, without a warning, and passes its unit tests there.
 #
 # The system is bootstrapped once, from the mirror that this machine's apt uses, and kept; each run has it
-# under an overlay, without a network, and with the tree read-only.
+# under an overlay, with no network but loopback, and with the tree read-only.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
-require_command mmdebstrap unshare apt-get
+require_command mmdebstrap unshare apt-get ip
 
 cache=${BOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/box-lab}/platform
 packages=$(
@@ -48,6 +48,7 @@ mkdir -p "$cache/debian13-build" "$cache/debian13-ccache"
 # shellcheck disable=SC2016 # expanded in there
 unshare --mount --net --pid --fork --propagation private bash -c '
 	set -eu
+	ip link set lo up
 	scratch=$1 system=$2 source=$3 cache=$4
 	mount -t tmpfs tmpfs "$scratch"
 	mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
@@ -61,6 +62,6 @@ unshare --mount --net --pid --fork --propagation private bash -c '
 	mount -t proc proc proc
 	mount --rbind /dev dev
 	cp "$source/tests/platform/build.sh" tmp/build.sh
-	exec chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 CCACHE_DIR=/ccache \
+	exec chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CCACHE_DIR=/ccache \
 		CC="ccache gcc" sh /tmp/build.sh /src /build/box
 ' bash "$scratch" "$system" "$source_root" "$cache"
