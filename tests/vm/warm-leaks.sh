@@ -27,7 +27,7 @@ state() {
 		bridge fdb show br boxnet | grep bxt | sed "s/^/fdb /"
 		for table in inet bridge; do
 			nft -j list table $table box | jq -r ".nftables[] | .set // .map | select(.) |
-				.name as \$n | .elem[]? | \"element $table \" + \$n + \" \" + (.elem.val? // . | tostring)"
+				.name as \$n | .elem[]? | \"element $table \" + \$n + \" \" + ((try .elem.val catch null) // . | tostring)"
 		done' | sed '/^[a-z]* *$/d'
 }
 # what this lab's daemons have open, by kind and how many
