@@ -21,6 +21,8 @@
 #define DISK "vda"
 #define LOOK_AGAIN_MS 1000 /* events can be lost when libvirtd is restarted */
 #define HELPER_NAME_MAX 32
+#define SNAPSHOT_WAIT_MS 120000 /* a memory of some GiB, to a slow disk */
+#define SNAPSHOT_LOOK_MS 50
 
 /* ---- waiting for a job ---- */
 
@@ -241,6 +243,28 @@ int chain_layer_in_use(virConnectPtr conn, const char *uuid, const char *layer, 
 	return 1;
 }
 
+/*
+ * A snapshot goes on in libvirtd when the client that asked for it has been killed. Nothing can be said of the chain
+ * until it has ended, and it is not to be cancelled: QEMU may have moved to the new layer already.
+ */
+static int snapshot_wait(virConnectPtr conn, virDomainPtr dom, struct error *err)
+{
+	uint64_t deadline = virt_now_ms() + SNAPSHOT_WAIT_MS;
+	const bool never = false;
+	virDomainJobInfo info;
+
+	while (virDomainGetJobInfo(dom, &info) == 0 &&
+		(info.type == VIR_DOMAIN_JOB_BOUNDED || info.type == VIR_DOMAIN_JOB_UNBOUNDED)) {
+		if (virt_now_ms() >= deadline)
+			return error_set(err, ERROR_BUSY,
+				"libvirtd is still at work on '%s'; see: virsh domjobinfo %s",
+				virDomainGetName(dom), virDomainGetName(dom));
+		if (virt_wait(conn, &never, virt_now_ms() + SNAPSHOT_LOOK_MS, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int chain_jobs_end(virConnectPtr conn, virDomainPtr dom, const char *uuid, struct error *err)
 {
 	_cleanup_(job_done) struct job job = { .callback = -1 };
@@ -251,7 +275,7 @@ int chain_jobs_end(virConnectPtr conn, virDomainPtr dom, const char *uuid, struc
 		return -1;
 	if (virDomainIsActive(dom) != 1)
 		return 0;
-	if (job_watch(&job, conn, dom, err) < 0)
+	if (snapshot_wait(conn, dom, err) < 0 || job_watch(&job, conn, dom, err) < 0)
 		return -1;
 	runs = job_runs(dom, err);
 	if (runs <= 0)

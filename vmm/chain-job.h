@@ -32,8 +32,8 @@ int chain_layer_in_use(
 	virConnectPtr conn, const char *uuid, const char *layer, struct error *err) MUST_CHECK;
 
 /*
- * What a killed command left running: a job of the domain's disk is cancelled, a QEMU of our own for
- * that box is ended. A success if there is neither.
+ * What a killed command left running: a snapshot of libvirt's is waited for, a job of the domain's disk is
+ * cancelled, a QEMU of our own for that box is ended. A success if there is none of them.
  */
 int chain_jobs_end(
 	virConnectPtr conn, virDomainPtr dom, const char *uuid, struct error *err) MUST_CHECK;

@@ -335,8 +335,9 @@ int chain_recover(struct box_hold *hold, bool *ret_gone, struct error *err)
 		check_lost_pivot(hold, &chain, &intent, err) < 0 ||
 		layer_plan_recover(&chain.graph, chain.box, &intent, &plan, err) < 0)
 		return -1;
+	/* and a memory that has come to no snapshot */
 	if (chain_run(&run, "recover", NULL, err) == 0)
-		return 0;
+		return box_reload(&hold->box, err) < 0 ? -1 : live_sweep(hold, false, err);
 	let_go_of(hold, &run);
 	return -1;
 }

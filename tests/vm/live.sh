@@ -106,5 +106,20 @@ for step in intend create pivot record; do
 		assert_status 0 box snapshot "$b" --remove cut
 	fi
 done
+# And while libvirtd is at it: it goes on, and the next command waits for that before it judges.
+in_job() { ! lab_run virsh -q domjobinfo "$b" | grep -q 'Job type: *None'; }
+"$tests_dir/lab/lab" run -- box snapshot --live "$b" cut >/dev/null 2>&1 &
+pid=$!
+wait_until 60 in_job
+kill -KILL "$pid"
+assert_status 1 box start nosuch
+assert_lacks "$err" 'cannot recover'
+assert_lacks "$(lab_run virsh -q domjobinfo "$b")" ounded
+assert_equal "$b" "$(in_b hostname)"
+memories() { volumes | grep -c '^live-.*\.mem$' || true; }
+if box snapshot "$b" --list | grep -q '^cut '; then
+	assert_status 0 box snapshot "$b" --remove cut
+fi
+assert_equal "$(box snapshot "$b" --list --json | jq '[.snapshots[] | select(.live)] | length')" "$(memories)" 'memories'
 assert_status 0 box rm --force "$a" "$b"
 assert_equal "$before" "$(volumes)"
