@@ -6,6 +6,7 @@
 # are the lab's, and so is libvirtd. Nothing of the build tree is used.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../vm/bare.sh"
 [ -n "${BOX_LAB_ID:-}" ] || fail 'this is no lab'
 package=$1
 newer=$2
@@ -172,6 +173,21 @@ assert_status 0 box teardown-host --force
 assert_contains "$out" 'nothing of box is left on this host'
 dpkg_run --purge box
 assert_nothing_left 'after teardown and purge'
+
+# With a box and images: they go only when that is asked for, and then all of it goes.
+dpkg_run -i "$package"
+set_up
+bare_pool
+bare_box kept >/dev/null
+assert_status 2 box teardown-host --purge --no-input
+virsh -q dominfo kept >/dev/null || fail 'a question that nobody answered took a box'
+assert_status 0 box teardown-host --purge --force
+assert_contains "$out" 'nothing of box is left on this host'
+assert_silent "$(virsh -q list --all --name | grep -x kept || :)" 'the box'
+assert_silent "$(find /run/box /var/lib/libvirt/images/box /etc/box 2>/dev/null)" 'folders'
+assert_silent "$(nft list tables | grep -w box || :)" 'tables'
+dpkg_run --purge box
+assert_nothing_left 'after teardown with its boxes, and purge'
 
 # Where libvirt does not run: also nothing.
 dpkg_run -i "$package"
