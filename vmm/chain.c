@@ -330,7 +330,9 @@ int chain_recover(struct box_hold *hold, bool *ret_gone, struct error *err)
 		return error_set(err, ERROR_INVALID,
 			"the metadata of box '%s' has an operation '%s' that cannot be",
 			hold->box.name, hold->box.meta.operation.name);
+	/* The end of a snapshot is no job that libvirtd tells of. A change of the domain, here to what it is, waits for it. */
 	if (chain_jobs_end(hold->conn, hold->box.dom, hold->box.uuid, err) < 0 ||
+		box_save(&hold->box, &hold->box.meta, err) < 0 ||
 		pool_refresh(hold->pool, err) < 0 || read_chain(hold, &chain, err) < 0 ||
 		check_lost_pivot(hold, &chain, &intent, err) < 0 ||
 		layer_plan_recover(&chain.graph, chain.box, &intent, &plan, err) < 0)
