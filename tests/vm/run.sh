@@ -27,6 +27,7 @@ start() {
 	local name=$1
 	shift
 	[ -e "$scratch/$name.in" ] || : >"$scratch/$name.in"
+	rm -f "$scratch/$name".{out,err,name} # of an earlier one, which is not to be taken for this one's
 	on_exit lab_run box rm --quiet --force "$name"
 	# What a shell starts with "&" ignores INT, and what was ignored stays so.
 	env --default-signal=INT "$lab" run -- box run --name "$name" --name-file "$scratch/$name.name" "$@" \
