@@ -65,7 +65,9 @@ void identity_start_ssh_keys(const struct identity_context *c, const char *value
 		return;
 	pid = fork();
 	if (pid == 0)
-		_exit(remove_keys(folder, &ignored) < 0 || make_key(folder, &ignored) < 0);
+		_exit(remove_keys(folder, &ignored) == 0 && make_key(folder, &ignored) == 0
+				? EXIT_SUCCESS
+				: EXIT_FAILURE);
 	*c->key_maker = MAX(pid, 0);
 }
 
@@ -73,7 +75,7 @@ void identity_start_ssh_keys(const struct identity_context *c, const char *value
 static bool made_meanwhile(const struct identity_context *c)
 {
 	pid_t pid = *c->key_maker;
-	int status;
+	int status = 0;
 
 	*c->key_maker = 0;
 	while (pid && waitpid(pid, &status, 0) < 0) {
