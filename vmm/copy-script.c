@@ -11,12 +11,13 @@
 
 /*
  * A folder beside what is to be, which goes away however this ends: the hang-up that follows an end of
- * the input must not reach the rm.
+ * the input must not reach the rm. A shell whose tar was hung up says so, to nobody by then: that must not
+ * kill it.
  */
 #define STAGE \
 	"stage=$(mktemp -d \"$into/.box-cp-XXXXXX\") || exit 1\n" \
-	"trap 'trap \"\" HUP INT TERM; rm -rf \"$stage\"' EXIT\n" \
-	"trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM\n"
+	"trap 'trap \"\" HUP INT TERM PIPE; rm -rf \"$stage\"' EXIT\n" \
+	"trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM; trap 'exit 141' PIPE\n"
 
 /* The folder that is to hold $target. */
 #define INTO \

@@ -8,6 +8,7 @@ set -euo pipefail
 # shellcheck disable=SC2016
 . "$(dirname "$0")/../lib.sh"
 require_root
+export TERM=xterm-256color # whatever this runs in: tmux wants more than "dumb"
 require_command script ssh scp sftp ssh-keygen rsync curl
 make_scratch
 lab=$tests_dir/lab/lab box=way-in-$$
@@ -77,6 +78,7 @@ wait_until 60 in_box sh -c '! pgrep -x sleep'
 
 # tmux survives that: attached again, it is the same one.
 terminal box tmux "$box" work
+wait_until 60 in_box sh -c "tmux list-clients | grep -q ."
 keys 'echo $$ >first; touch began\n'
 wait_until 60 in_box test -e began
 assert_contains "$(in_box tmux list-sessions)" 'work: '
@@ -86,6 +88,7 @@ no_client() { [ -z "$(in_box tmux list-clients)" ]; }
 wait_until 60 no_client
 in_box sh -c 'kill -0 "$(cat first)"' || fail 'the shell in tmux did not survive'
 terminal box tmux "$box" work
+wait_until 60 in_box sh -c "tmux list-clients | grep -q ."
 wait_until 60 sh -c '! "$@"' sh no_client
 keys 'echo $$ >second; touch again\n'
 wait_until 60 in_box test -e again
