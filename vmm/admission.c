@@ -51,3 +51,13 @@ int admission_check(const struct admission *a, const struct box *box, struct err
 		"and restart libvirt's daemon ('box doctor' shows what is wrong)",
 		box->name);
 }
+
+int admission_standing(const struct box *box, struct error *err)
+{
+	struct admission a;
+
+	if (admission_begin(box, &a, err) < 0)
+		return -1;
+	a.before = 0; /* any record will do */
+	return admission_check(&a, box, err);
+}

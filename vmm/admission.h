@@ -26,4 +26,10 @@ int admission_begin(const struct box *box, struct admission *ret, struct error *
 /* After it, while the box is paused. ERROR_DENIED: it was not let in, and must not run. */
 int admission_check(const struct admission *a, const struct box *box, struct error *err) MUST_CHECK;
 
+/*
+ * For a box that stands still already, and was started by who knows whom: it must have been let in at some time. Else
+ * ERROR_DENIED.
+ */
+int admission_standing(const struct box *box, struct error *err) MUST_CHECK;
+
 #endif

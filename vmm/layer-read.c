@@ -10,6 +10,10 @@
 
 #define PATH_BYTES 4096
 
+/* A disk names its file, or a volume of a pool; of what pool a file is, its path says. */
+#define FILES "/domain/devices/disk/source/@file"
+#define VOLUMES "/domain/devices/disk/source[@pool='" POOL_NAME "']/@volume"
+
 /* ---- volumes ---- */
 
 static bool ends_in(const char *name, const char *end)
@@ -20,8 +24,8 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /*
- * Locks, seeds, manifests, records and memory images, by our own names for them. Anything else may stand on a layer, whatever it
- * is called, and protects it.
+ * Locks, seeds, manifests, records and memory images, by our own names for them. Anything else may stand on
+ * a layer, whatever it is called, and protects it.
  */
 static bool is_no_layer(const char *name)
 {
@@ -85,12 +89,33 @@ struct reading {
 	struct error *err;
 };
 
+/* Pin each layer that the domain's disks name as a volume. */
+static int pin_volumes(struct reading *r)
+{
+	_cleanup_xml_nodes_ struct xml_nodes names = { 0 };
+
+	if (xml_nodes(r->x, NULL, VOLUMES, &names, r->err) < 0)
+		return -1;
+	xml_foreach(n, &names) {
+		_cleanup_free_ char *name = NULL;
+		size_t i;
+
+		if (xml_str(r->x, n, ".", PATH_BYTES, &name, r->err) < 0)
+			return -1;
+		i = name ? layer_graph_find(r->graph, name) : LAYER_NONE;
+		if (i != LAYER_NONE &&
+			layer_graph_add_pin(r->graph, r->graph->layers[i].path, r->err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Pin each file that the domain's disks name, but not the one that is the box's top. */
 static int pin_disks(struct reading *r, const char *top)
 {
 	_cleanup_xml_nodes_ struct xml_nodes sources = { 0 };
 
-	if (xml_nodes(r->x, NULL, "/domain/devices/disk/source/@file", &sources, r->err) < 0)
+	if (xml_nodes(r->x, NULL, FILES, &sources, r->err) < 0)
 		return -1;
 	xml_foreach(n, &sources) {
 		_cleanup_free_ char *path = NULL;
@@ -101,7 +126,7 @@ static int pin_disks(struct reading *r, const char *top)
 			layer_graph_add_pin(r->graph, path, r->err) < 0)
 			return -1;
 	}
-	return 0;
+	return pin_volumes(r);
 }
 
 /* What cannot be read in the metadata may name any of the box's layers. */
@@ -258,28 +283,38 @@ int layer_graph_read(
 }
 
 /* 1, 0, -1 */
+/* One of those attributes is that text: 1, 0, -1. */
+static int any_is(struct xml *x, const char *xpath, const char *text, struct error *err)
+{
+	_cleanup_xml_nodes_ struct xml_nodes nodes = { 0 };
+
+	if (xml_nodes(x, NULL, xpath, &nodes, err) < 0)
+		return -1;
+	xml_foreach(n, &nodes) {
+		_cleanup_free_ char *value = NULL;
+
+		if (xml_str(x, n, ".", PATH_BYTES, &value, err) < 0)
+			return -1;
+		if (str_equal(value, text))
+			return 1;
+	}
+	return 0;
+}
+
 static int names_path(virDomainPtr dom, const char *path, struct error *err)
 {
+	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *text = virDomainGetXMLDesc(dom, 0);
 	_cleanup_(xml_free_p) struct xml *x = NULL;
-	_cleanup_xml_nodes_ struct xml_nodes sources = { 0 };
+	int found;
 
 	if (!text)
 		return virt_last_code() == VIR_ERR_NO_DOMAIN
 			       ? 0
 			       : error_virt(err, "cannot read a domain");
 	x = xml_parse(text, strlen(text), "a domain's XML", err);
-	if (!x || xml_nodes(x, NULL, "/domain/devices/disk/source/@file", &sources, err) < 0)
-		return -1;
-	xml_foreach(n, &sources) {
-		_cleanup_free_ char *file = NULL;
-
-		if (xml_str(x, n, ".", PATH_BYTES, &file, err) < 0)
-			return -1;
-		if (str_equal(file, path))
-			return 1;
-	}
-	return 0;
+	found = x ? any_is(x, FILES, path, err) : -1;
+	return found == 0 && slash ? any_is(x, VOLUMES, slash + 1, err) : found;
 }
 
 int layer_path_used(

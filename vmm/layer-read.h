@@ -19,8 +19,8 @@ int layer_graph_read(virConnectPtr conn, virStoragePoolPtr pool, struct layer_gr
 	struct error *err) MUST_CHECK;
 
 /*
- * Whether a domain other than the one with this UUID has a disk with that path: 1, 0, or -1. For
- * volumes that are not layers.
+ * Whether a domain other than the one with this UUID has a disk with that path, or names it as a volume of the
+ * pool: 1, 0, or -1. For volumes that are not layers.
  */
 int layer_path_used(virConnectPtr conn, const char *path, const char *except_uuid,
 	struct error *err) MUST_CHECK;

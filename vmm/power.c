@@ -42,6 +42,8 @@ int power_on(virConnectPtr conn, struct box *box, struct console **ret_console, 
 		return 0;
 	}
 	paused = state == BOX_PAUSED;
+	if (state == BOX_PAUSED && admission_standing(box, err) < 0)
+		return -1;
 	if (state == BOX_STOPPED && start(box, ret_console, &paused, err) < 0)
 		return -1;
 	if (ret_console) {

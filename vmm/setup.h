@@ -25,8 +25,8 @@ struct setup_report {
 	bool restart_libvirt; /* its daemons must be restarted by hand, for the hooks */
 	char subnet[24]; /* "10.88.0.0/24" */
 	unsigned boxes_kept; /* teardown: boxes that the kept pool holds */
-	char volume_kept
-		[256]; /* teardown: what else it holds that is not to be lost, one of it; "" */
+	/* teardown: what else it holds that is not to be lost, one of it; "" */
+	char volume_kept[256];
 };
 
 /*

@@ -10,9 +10,18 @@
 #                                   tests/bench/report; PEER names the peer, GOAL is a number that
 #                                   peer/ours should reach
 #   bench_value WHAT VALUE UNIT     a figure that has no peer
+#   bench_in_lab WORD...            run this script anew in the lab, with these words, unless it is there already; the
+#                                   lab must have blank's image
 #   bench_end                       fails if a goal was not reached: the last line of the script
 
 bench_missed=()
+
+bench_in_lab() {
+	[ -z "${BENCH_IN_LAB:-}" ] || return 0
+	lab_run box image info blank >/dev/null 2>&1 || skip 'the lab has no image of blank'
+	lab_run env BENCH_IN_LAB=1 "$(readlink -f "$0")" "$@"
+	exit
+}
 
 bench_now() { # microseconds
 	echo "${EPOCHREALTIME/[.,]/}"

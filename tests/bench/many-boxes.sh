@@ -10,11 +10,7 @@ set -euo pipefail
 require_root
 require_command jq
 count=${1:-16}
-if [ -z "${BENCH_IN_LAB:-}" ]; then
-	lab_run box image info blank >/dev/null 2>&1 || skip 'the lab has no image of blank'
-	lab_run env BENCH_IN_LAB=1 "$(readlink -f "$0")" "$count"
-	exit
-fi
+bench_in_lab "$count"
 make_scratch
 names=()
 for ((i = 1; i <= count; i++)); do

@@ -8,11 +8,7 @@ set -euo pipefail
 require_root
 require_command jq
 runs=5 limit=300
-if [ -z "${BENCH_IN_LAB:-}" ]; then
-	lab_run box image info blank >/dev/null 2>&1 || skip 'the lab has no image of blank'
-	lab_run env BENCH_IN_LAB=1 "$(readlink -f "$0")"
-	exit
-fi
+bench_in_lab
 make_scratch
 name=bench-new-$$
 on_exit box rm --quiet --force "$name"

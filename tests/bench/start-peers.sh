@@ -14,11 +14,7 @@ set -euo pipefail
 require_root
 require_command jq qemu-img virsh virt-install ssh ssh-keygen
 rounds=${1:-1}
-if [ -z "${BENCH_IN_LAB:-}" ]; then
-	lab_run box image info blank >/dev/null 2>&1 || skip 'the lab has no image of blank'
-	lab_run env BENCH_IN_LAB=1 "$(readlink -f "$0")" "$rounds"
-	exit
-fi
+bench_in_lab "$rounds"
 make_scratch
 export BOX_CPU=2 BOX_MEMORY=2GiB
 name=bench-start-$$

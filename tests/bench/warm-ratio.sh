@@ -11,11 +11,7 @@ require_root
 require_command jq
 rounds=${1:-1}
 goal=20
-if [ -z "${BENCH_IN_LAB:-}" ]; then
-	lab_run box image info blank >/dev/null 2>&1 || skip 'the lab has no image of blank'
-	lab_run env BENCH_IN_LAB=1 "$(readlink -f "$0")" "$rounds"
-	exit
-fi
+bench_in_lab "$rounds"
 make_scratch
 name=ratio-$$
 on_exit box rm --quiet --force "$name"

@@ -101,6 +101,11 @@ starts)
 	unwatch
 	assert_contains "$(cat "$log")" "link $tap"
 	assert_lacks "$(cat "$log")" 'frame '
+	# Nor one that stands still, as a killed box may leave it.
+	virsh -q start --paused web
+	assert_status 1 box start web
+	assert_contains "$err" "box 'web' was not let run"
+	assert_equal paused "$(virsh domstate web)"
 	;;
 boot)
 	in_the_lab

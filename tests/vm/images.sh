@@ -6,6 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
 require_command jq virsh
+make_scratch
 
 # A warm image goes with its golden one.
 volumes() { lab_run virsh vol-list box | awk 'NR > 2 && NF && $1 !~ /^warm-/ {print $1}' | sort; }
@@ -27,6 +28,25 @@ assert_contains "$out" '(was there)'
 assert_status 2 lab_run box image rm blank </dev/null
 assert_contains "$err" 'refusing to remove'
 assert_equal "$whole" "$(volumes)"
+
+# Nor under another domain, whichever way its disk names it.
+foreign=foreign-$$
+foreign_on() { # TYPE SOURCE
+	printf "<domain type='qemu'><name>%s</name><memory unit='MiB'>32</memory><os><type arch='x86_64'>hvm</type></os>
+		<devices><disk type='%s'><source %s/><target dev='vda'/></disk></devices></domain>" \
+		"$foreign" "$1" "$2" >"$scratch/foreign.xml"
+	lab_run virsh -q define "$scratch/foreign.xml" >/dev/null
+}
+on_exit lab_run virsh -q undefine "$foreign"
+folder=$(lab_run virsh pool-dumpxml box | sed -n 's/.*<path>\(.*\)<.*/\1/p')
+for source in "file file='$folder/$golden.qcow2'" "volume pool='box' volume='$golden.qcow2'"; do
+	foreign_on "${source%% *}" "${source#* }"
+	assert_status 1 lab_run box image rm --force blank
+	assert_contains "$err" 'in use'
+	assert_contains "$(volumes)" "$golden.qcow2"
+	lab_run virsh -q undefine "$foreign"
+done
+
 assert_status 0 lab_run box image rm --force blank
 assert_lacks "$(volumes)" "$golden"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "tests/unit/vmm/any-may-go.h"
 #include "vmm/lock.h"
 
 #define UUID "01234567-89ab-4cde-8f01-23456789abcd"
@@ -28,15 +29,6 @@ static int set_up(void **state)
 	f.pool = pool_open(f.conn, &err);
 	*state = &f;
 	return f.pool ? 0 : -1;
-}
-
-static int any_may_go(virStorageVolPtr volume, const char *name, void *data, struct error *err)
-{
-	(void)volume;
-	(void)name;
-	(void)data;
-	(void)err;
-	return 1;
 }
 
 static int tear_down(void **state)
