@@ -11,6 +11,7 @@
 #include "vmm/chain-freeze.h"
 #include "vmm/chain-job.h"
 #include "vmm/domain-edit.h"
+#include "vmm/layer-read.h"
 #include "vmm/live.h"
 #include "vmm/power.h"
 
@@ -66,9 +67,42 @@ static int run_intend(struct chain_run *run, struct error *err)
 	return box_set_operation(&run->hold->box, &op, err);
 }
 
-static int run_clear(struct chain_run *run, struct error *err)
+static int undo_intend(struct chain_run *run, struct error *err)
 {
 	return box_set_operation(&run->hold->box, NULL, err);
+}
+
+/*
+ * Boxes that shared layers with this one may have gone since the plan was made. Once, before the first of the
+ * plan's own layers goes: the uppermost leads to the others.
+ */
+static int sweep(struct chain_run *run, struct error *err)
+{
+	struct box_hold *hold = run->hold;
+	_cleanup_(layer_graph_done) struct layer_graph graph = { 0 };
+	_cleanup_layer_plan_ struct layer_plan plan = { 0 };
+	struct layer_intent intent = { 0 };
+	const struct layer_box *box;
+
+	if (run->swept || !chain_intent(&hold->box.meta.operation, &intent))
+		return 0;
+	run->swept = true;
+	if (layer_graph_read(hold->conn, hold->pool, &graph, err) < 0)
+		return -1;
+	box = layer_graph_box(&graph, hold->box.uuid);
+	if (!box)
+		return error_set(err, ERROR_NOT_FOUND, "no such box: %s", hold->box.name);
+	if (layer_plan_sweep(&graph, box, &intent, &plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan.len; i++)
+		if (pool_delete(hold->pool, plan.items[i].volume, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_clear(struct chain_run *run, struct error *err)
+{
+	return sweep(run, err) < 0 ? -1 : box_set_operation(&run->hold->box, NULL, err);
 }
 
 /* The metadata as SWITCH and RECORD leave it. */
@@ -172,9 +206,14 @@ static int run_create(struct chain_run *run, struct error *err)
 	return pool_create_layer(run->hold->pool, a->volume, a->backing, a->capacity, err);
 }
 
-static int run_delete(struct chain_run *run, struct error *err)
+static int delete_now(struct chain_run *run, struct error *err)
 {
 	return pool_delete(run->hold->pool, now(run)->volume, err);
+}
+
+static int run_delete(struct chain_run *run, struct error *err)
+{
+	return sweep(run, err) < 0 ? -1 : delete_now(run, err);
 }
 
 /* 1 the box has it as its disk, now or at its next start, 0, -1. */
@@ -206,7 +245,7 @@ static int undo_create(struct chain_run *run, struct error *err)
 	if (next)
 		return error_set(err, ERROR_BUSY, "box '%s' has '%s' as its disk already",
 			run->hold->box.name, now(run)->volume);
-	return run_delete(run, err);
+	return delete_now(run, err);
 }
 
 static int run_switch(struct chain_run *run, struct error *err)
@@ -390,7 +429,7 @@ static const struct {
 	int (*run)(struct chain_run *run, struct error *err);
 	int (*undo)(struct chain_run *run, struct error *err); /* NULL: nothing to undo */
 } acts[] = {
-	[LAYER_INTEND] = { NULL, run_intend, run_clear },
+	[LAYER_INTEND] = { NULL, run_intend, undo_intend },
 	[LAYER_CLEAR] = { NULL, run_clear, NULL },
 	[LAYER_CREATE] = { "creating a layer", run_create, undo_create },
 	[LAYER_SWITCH] = { "changing its disk", run_switch, undo_switch },
@@ -467,6 +506,7 @@ int chain_run(struct chain_run *run, const char *operation, const struct steps_o
 		return error_oom(err);
 	run->at = 0;
 	run->stuck = false;
+	run->swept = false;
 	name_steps(run->plan, names, steps);
 	return steps_run(operation, steps, run->plan->len, run, observer, err);
 }

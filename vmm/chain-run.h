@@ -27,6 +27,7 @@ struct chain_run {
 	/* Private. */
 	size_t at; /* the action that is next */
 	bool stuck; /* an undo has failed: what was done before stays, for recovery */
+	bool swept; /* what others have left to this box meanwhile has been looked for */
 	char memory[META_VOLUME_MAX]; /* what a PIVOT has written the memory to; "": none */
 	char *before; /* owned: the definition before a SWITCH */
 };

@@ -157,12 +157,12 @@ int layer_graph_check_others(
 	return 0;
 }
 
-/* The change takes the box away, or it is going by somebody else's command as well. */
+/* The change takes the box away, or somebody else's command is about to. */
 static bool is_going(const struct layer_graph *g, const struct layer_change *c, const char *uuid)
 {
-	const struct layer_box *box = c->removed ? layer_graph_box(g, uuid) : NULL;
+	const struct layer_box *box = layer_graph_box(g, uuid);
 
-	return box && (box == c->box || box->leaving);
+	return box && (box == c->box ? c->removed : box->leaving);
 }
 
 /* Layers that the change may set free. */

@@ -160,9 +160,9 @@ uint64_t layer_graph_own_bytes(const struct layer_graph *g, size_t layer);
  * Which layers the change of a box sets free: candidates that nobody needs any more. Candidates are of
  * kind LAYER_BOX and in a chain of the box's top, its labels or one of roots; when the box is removed,
  * all that bear its UUID as well. Needed are the chains of all tops, labels and pins, and of every
- * layer that is no candidate: so a stray volume protects what it stands on. When the box is removed and
- * others are being removed too, their layers go with it: of two that go at the same time at least one
- * takes what they shared.
+ * layer that is no candidate: so a stray volume protects what it stands on. A box that somebody else is
+ * removing needs nothing, and what is left of it goes with the change: of two commands that give up a
+ * shared layer at the same time at least one takes it.
  *
  * ret_free has g->len entries. Errors of layer_graph_check_others.
  */

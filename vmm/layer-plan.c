@@ -14,7 +14,8 @@
  *     so that the content seen through every name stays: PULL adds to a layer what shows through it
  *     from below; COMMIT writes a layer into one that has no name and no other child.
  *  4. A layer is deleted only when no top, label, pin or other volume needs it. Lower ones first,
- *     so that a list of deletions that is cut off leaves what its upper end still leads to.
+ *     so that a list of deletions that is cut off leaves what its upper end still leads to. Plans are made
+ *     on a graph of before: what another box has given up since is found before the CLEAR (layer_plan_sweep).
  *  5. Only volumes called box-<uuid>-<n>.qcow2 are written or deleted. Golden images are not ours.
  *  6. An intent is written before the first change and taken out with the last. Cut off anywhere,
  *     every box and label has its content of before or of after, and the intent leads to all that
@@ -220,17 +221,36 @@ static int recover_merge_down(const struct layer_graph *g, const struct layer_in
 		plan, LAYER_DELETE, (struct layer_names){ .volume = intent->old }, err);
 }
 
+/* Of what the intent names, that which nobody needs when the box's new top is this (LAYER_NONE: as it is). */
+static int add_left_over(const struct layer_graph *g, const struct layer_box *box,
+	const struct layer_intent *intent, size_t top, struct layer_plan *plan, struct error *err)
+{
+	struct layer_change change = layer_change_none(box);
+
+	change.top = top;
+	change.roots[0] = layer_graph_find(g, intent->layer);
+	change.roots[1] = layer_graph_find(g, intent->old);
+	return layer_plan_add_freed(g, &change, plan, err);
+}
+
+int layer_plan_sweep(const struct layer_graph *g, const struct layer_box *box,
+	const struct layer_intent *intent, struct layer_plan *plan, struct error *err)
+{
+	layer_plan_begin(plan, box);
+	return layer_plan_finish(plan, add_left_over(g, box, intent, LAYER_NONE, plan, err));
+}
+
 static int plan_recover(const struct layer_graph *g, const struct layer_box *box,
 	const struct layer_intent *intent, struct layer_plan *plan, struct error *err)
 {
-	struct layer_change change = layer_change_none(box);
+	size_t top = LAYER_NONE;
 	int ret = 0;
 
 	switch (intent->kind) {
 	case LAYER_INTENT_NONE:
 		return 0;
 	case LAYER_INTENT_SNAPSHOT:
-		ret = recover_snapshot(g, box, intent, plan, &change.top, err);
+		ret = recover_snapshot(g, box, intent, plan, &top, err);
 		break;
 	case LAYER_INTENT_MERGE_DOWN:
 		ret = recover_merge_down(g, intent, plan, err);
@@ -240,11 +260,7 @@ static int plan_recover(const struct layer_graph *g, const struct layer_box *box
 	case LAYER_INTENT_MERGE:
 		break; /* switched or not: of the two layers, the one that it does not stand on goes */
 	}
-	if (ret < 0)
-		return -1;
-	change.roots[0] = layer_graph_find(g, intent->layer);
-	change.roots[1] = layer_graph_find(g, intent->old);
-	if (layer_plan_add_freed(g, &change, plan, err) < 0)
+	if (ret < 0 || add_left_over(g, box, intent, top, plan, err) < 0)
 		return -1;
 	if (intent->kind == LAYER_INTENT_RESTORE_RUNNING && !box->running &&
 		!layer_plan_add(plan, LAYER_START, err))

@@ -114,6 +114,13 @@ int layer_plan_flatten(const struct layer_graph *g, const struct layer_box *box,
 int layer_plan_recover(const struct layer_graph *g, const struct layer_box *box,
 	const struct layer_intent *intent, struct layer_plan *plan, struct error *err) MUST_CHECK;
 
+/*
+ * DELETE what an operation that has done all else leaves over: its own plan was made before, and a box that
+ * shared layers with this one may have gone since. The box need not have passed the check.
+ */
+int layer_plan_sweep(const struct layer_graph *g, const struct layer_box *box,
+	const struct layer_intent *intent, struct layer_plan *plan, struct error *err) MUST_CHECK;
+
 /* The label of the box; ERROR_NOT_FOUND listing those that there are. Lent. */
 const struct layer_label *layer_plan_label(
 	const struct layer_box *box, const char *label, struct error *err) MUST_CHECK;

@@ -61,6 +61,9 @@ hollow_new() {
 # A fault keeps it; taking the operation out of its metadata makes it a finished one.
 hollow_box() {
 	BOX_FAULT=new.start:kill assert_status 137 hollow_new "$@"
+	hollow_finished "$1"
+}
+hollow_finished() {
 	lab_run sh -c 'virsh -q metadata "$0" urn:box:domain | grep -v "<operation" |
 		virsh -q metadata "$0" urn:box:domain --key box --set "$(cat)" --config --live >/dev/null
 		for lock in $(virsh -q vol-list box | awk "/^ *lock-/ {print \$1}"); do

@@ -60,3 +60,40 @@ assert_status 0 lab_run box rm --force one
 assert_equal 'one: removed' "$out"
 wait "$pid" || true
 hollow_nothing_left 'rm that had to wait'
+
+# Two that give up the same layer at the same time, whichever looks at the layers first: one of them takes it.
+stopped() { # COMMAND
+	pgrep -x -f "$1" >"$scratch/held" && grep -q '^State:.*T' "/proc/$(cat "$scratch/held")/status"
+}
+# held_at FAULT REST...: box REST... stands still there; "let_go" lets it end.
+held_at() {
+	local fault=$1
+	shift
+	BOX_FAULT=$fault:stop "$lab" run -- box "$@" </dev/null >"$scratch/out" 2>&1 &
+	pid=$!
+	wait_until 60 stopped "box $*"
+}
+let_go() {
+	kill -CONT "$(cat "$scratch/held")"
+	wait "$pid" || fail "$(cat "$scratch/out")"
+}
+layers() {
+	hollow_pending | grep -c '^box-'
+}
+hollow_box one
+lab_run virsh -q destroy one >/dev/null
+assert_status 0 lab_run box snapshot --quiet one begin
+for order in 'restore.create restore --force one begin:rm --force two' 'rm.layers rm --force two:restore --force one begin'; do
+	BOX_FAULT=new.start:kill assert_status 137 lab_run box new --cold two --from one
+	lab_run virsh -q destroy two >/dev/null
+	hollow_finished two
+	assert_equal 4 "$(layers)" 'begin, what both stand on, and what is on top of it'
+	# shellcheck disable=SC2086 # words
+	held_at ${order%:*}
+	# shellcheck disable=SC2086 # words
+	assert_status 0 lab_run box ${order#*:}
+	let_go
+	assert_equal 2 "$(layers)" "after '${order%:*}', and '${order#*:}' in the midst of it"
+done
+assert_status 0 lab_run box rm --force one
+hollow_nothing_left 'two that gave up a layer'

@@ -356,9 +356,10 @@ static void test_two_that_go_at_once_leave_nothing_behind(void **state)
 	add_box(&g, U2, "copy", POOL L2(1), NULL, 0);
 	resolve(&g);
 	change.box = layer_graph_box(&g, U2);
-	change.top = LAYER_ABSENT;
-	assert_freed(
-		&g, &change, L2(1) " "); /* it stays: then others' layers are not its business */
+	change.top = LAYER_ABSENT; /* it moves away from what they shared, and stays */
+	assert_freed(&g, &change, L1(1) " " L1(2) " " L1(3) " " L2(1) " ");
+	change.top = layer_graph_find(&g, L1(1));
+	assert_freed(&g, &change, L1(2) " " L1(3) " " L2(1) " ");
 	change.top = LAYER_NONE;
 	change.removed = true;
 	assert_freed(&g, &change, L1(1) " " L1(2) " " L1(3) " " L2(1) " ");
