@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "mint/event.h"
+#include "mint/userns.h"
 
 /* An hour: nobody's mirror is that slow, and a hang must end. */
 #define BOOTSTRAP_TIMEOUT_MS (3600ull * 1000)
@@ -46,11 +47,13 @@ static char *script_hook(const char *hook, const char *script, struct error *err
 	return word ? str_format(err, "--%s-hook=%s \"$1\"", hook, word) : NULL;
 }
 
-static char *tar_in_hook(const char *tar, struct error *err)
+/* Unpack an archive into the tree. (mmdebstrap's own tar-in asks and answers for each 4 KiB.) */
+static char *unpack_hook(const char *tar, struct error *err)
 {
-	_cleanup_free_ char *word = quoted(tar, err);
+	_cleanup_free_ char *hook = script_hook("setup", "unpack.sh", err);
+	_cleanup_free_ char *word = hook ? quoted(tar, err) : NULL;
 
-	return word ? str_format(err, "--setup-hook=tar-in %s /", word) : NULL;
+	return word ? str_format(err, "%s %s", hook, word) : NULL;
 }
 
 /* What is heard of a run, for the error that it may end with. */
@@ -59,6 +62,7 @@ struct heard {
 	size_t count;
 	char command[HEARD_BYTES]; /* the template's command that ran last; "": none */
 	bool full; /* the disk */
+	bool begun; /* mmdebstrap said something */
 };
 
 /* mmdebstrap's own view of a failure: it names the scripts in which things went wrong, and not the things. */
@@ -80,6 +84,7 @@ static void hear_line(const char *text, void *data)
 
 	h->full |= strstr(text, "No space left on device") != NULL;
 	if (str_starts(text, "I: ")) {
+		h->begun = true;
 		event_detail(text + 3);
 	} else if (str_starts(text, "bake: ")) {
 		event_detail(text);
@@ -105,7 +110,8 @@ static int tell_failure(const struct heard *h, struct error *err)
 		str_printf(&s, "%s%s", i > first ? "; " : "", h->lines[i % ARRAY_LEN(h->lines)]);
 	if (*h->command)
 		return error_set(err, err->kind, "'%s' failed: %s", h->command, str_get(&s));
-	return error_set(err, err->kind, "mmdebstrap failed: %s", str_get(&s));
+	error_set(err, err->kind, "mmdebstrap failed: %s", str_get(&s));
+	return h->begun ? -1 : error_hint(err, "%s", userns_hint());
 }
 
 /* Ours, with NAME=value put in place of what it had; owned holds the new texts. */
@@ -135,17 +141,15 @@ static bool is_ours(const char *variable)
 	return str_starts(variable, "BOX_MINT_") || str_starts(variable, "TMPDIR=");
 }
 
-/* As root the tree is unpacked beside its result; a user namespace needs a folder that is open to all. */
+/* The tree is unpacked beside its result. */
 static int make_environment(
 	const struct mint *m, const struct bootstrap *b, struct environment *e, struct error *err)
 {
-	const char *tmp = getuid() == 0 ? m->work.path : getenv("TMPDIR");
-
 	for (char **variable = environ; *variable; variable++)
 		if (!is_ours(*variable) && argument_vec_push(&e->vec, *variable, err) < 0)
 			return -1;
 	if (put_variable(e, "BOX_MINT_WORK", m->work.path, err) < 0 ||
-		(tmp && put_variable(e, "TMPDIR", tmp, err) < 0))
+		put_variable(e, "TMPDIR", m->work.path, err) < 0)
 		return -1;
 	if (b && (put_variable(e, "BOX_MINT_IMAGE", b->image, err) < 0 ||
 			 put_variable(e, "BOX_MINT_RELEASE", b->release, err) < 0))
@@ -220,19 +224,34 @@ static int push_all(
 	return 0;
 }
 
+/* mmdebstrap with those words, as root of the tree. */
+static int push_run(
+	struct argument_vec *argv, const char *const *words, size_t count, struct error *err)
+{
+	static const char *const program[] = { "mmdebstrap", "--mode=root" };
+	size_t before;
+	const char *const *prefix = userns_words(&before);
+
+	return push_all(argv, prefix, before, err) < 0 ||
+			       push_all(argv, program, ARRAY_LEN(program), err) < 0 ||
+			       push_all(argv, words, count, err) < 0
+		       ? -1
+		       : 0;
+}
+
 int bootstrap_base(const struct mint *m, const struct bootstrap *b, struct error *err)
 {
 	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
 	_cleanup_texts_ struct text_vec owned = VEC_INIT;
 	_cleanup_free_ char *include = joined(b->packages, err);
-	_cleanup_free_ char *files = tar_in_hook(b->files, err);
+	_cleanup_free_ char *files = unpack_hook(b->files, err);
 	_cleanup_free_ char *end = script_hook("customize", "base/end.sh", err);
-	const char *const words[] = { "mmdebstrap", "--variant=minbase", "--format=tar",
+	const char *const words[] = { "--variant=minbase", "--format=tar",
 		"--skip=cleanup,chroot/policy-rc.d,chroot/start-stop-daemon",
 		"--dpkgopt=force-unsafe-io", "--dpkgopt=force-confold", include, files, end,
 		b->release, b->tar };
 
-	if (!include || !files || !end || push_all(&argv, words, ARRAY_LEN(words), err) < 0 ||
+	if (!include || !files || !end || push_run(&argv, words, ARRAY_LEN(words), err) < 0 ||
 		add_sources(&argv, &owned, b->release, err) < 0 ||
 		argument_vec_push(&argv, NULL, err) < 0)
 		return -1;
@@ -255,16 +274,16 @@ static int write_names(const struct mint *m, const struct text_vec *packages, st
 int bootstrap_image(const struct mint *m, const struct bootstrap *b, struct error *err)
 {
 	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
-	_cleanup_free_ char *source = tar_in_hook(b->source, err);
-	_cleanup_free_ char *files = tar_in_hook(b->files, err);
+	_cleanup_free_ char *source = unpack_hook(b->source, err);
+	_cleanup_free_ char *files = unpack_hook(b->files, err);
 	_cleanup_free_ char *begin = script_hook("customize", "base/image-begin.sh", err);
 	_cleanup_free_ char *end = script_hook("customize", "base/end.sh", err);
-	const char *const words[] = { "mmdebstrap", "--variant=custom", "--format=tar",
+	const char *const words[] = { "--variant=custom", "--format=tar",
 		"--skip=setup,update,cleanup,chroot/policy-rc.d,chroot/start-stop-daemon", source,
 		files, begin, end, b->release, b->tar, NULL };
 
 	if (!source || !files || !begin || !end || write_names(m, b->packages, err) < 0 ||
-		push_all(&argv, words, ARRAY_LEN(words) - 1, err) < 0 ||
+		push_run(&argv, words, ARRAY_LEN(words) - 1, err) < 0 ||
 		argument_vec_push(&argv, NULL, err) < 0)
 		return -1;
 	return run_mmdebstrap(m, b, &argv, err);
@@ -273,14 +292,14 @@ int bootstrap_image(const struct mint *m, const struct bootstrap *b, struct erro
 int bootstrap_layer(const struct mint *m, const char *base_tar, struct error *err)
 {
 	_cleanup_(argument_vec_done) struct argument_vec argv = VEC_INIT;
-	_cleanup_free_ char *unpack = tar_in_hook(base_tar, err);
+	_cleanup_free_ char *unpack = unpack_hook(base_tar, err);
 	_cleanup_free_ char *begin = script_hook("setup", "layer/begin.sh", err);
 	_cleanup_free_ char *end = script_hook("customize", "layer/end.sh", err);
-	const char *const words[] = { "mmdebstrap", "--variant=custom", "--format=null",
+	const char *const words[] = { "--variant=custom", "--format=null",
 		"--skip=setup,update,cleanup,chroot/policy-rc.d,chroot/start-stop-daemon", unpack,
 		begin, end, recipe_release(m->template), "/dev/null", NULL };
 
-	if (!unpack || !begin || !end || push_all(&argv, words, ARRAY_LEN(words) - 1, err) < 0 ||
+	if (!unpack || !begin || !end || push_run(&argv, words, ARRAY_LEN(words) - 1, err) < 0 ||
 		argument_vec_push(&argv, NULL, err) < 0)
 		return -1;
 	return run_mmdebstrap(m, NULL, &argv, err);

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/run.h"
 #include "base/str.h"
+#include "mint/userns.h"
 
 void cache_done(struct cache *c)
 {
@@ -71,6 +73,27 @@ static int lock_file(const char *path, bool wait, int *ret_fd, struct error *err
 	return 1;
 }
 
+/* The tree in a work folder may have files of owners that only its user namespace knows. */
+static int remove_work(const char *path, struct error *err)
+{
+	size_t count;
+	const char *const *prefix = userns_words(&count);
+	const char *argv[16] = { NULL };
+	struct run run = { .argv = argv };
+
+	if (file_remove_tree(path, err) == 0)
+		return 0;
+	if (count == 0)
+		return -1;
+	error_clear(err);
+	memcpy(argv, prefix, count * sizeof(*argv));
+	argv[count] = "rm";
+	argv[count + 1] = "-rf";
+	argv[count + 2] = "--one-file-system";
+	argv[count + 3] = path;
+	return run_program(&run, NULL, err);
+}
+
 /*
  * A new work folder is made with its lock held from the start: it is made under a name that the sweep
  * leaves alone ("new-") and renamed when it is locked.
@@ -89,7 +112,7 @@ static int sweep_one(const struct cache *c, const char *name, struct error *err)
 	if (got == 0)
 		return 0;
 	log_debug("removing what a mint left: %s", path);
-	return file_remove_tree(path, err);
+	return remove_work(path, err);
 }
 
 /* A volume, or a base's tree, whose manifest is missing and whose lock is free: its mint was killed. */
@@ -178,7 +201,7 @@ void cache_work_done(struct cache_work *w)
 {
 	struct error err = { 0 };
 
-	if (w->path && file_remove_tree(w->path, &err) < 0)
+	if (w->path && remove_work(w->path, &err) < 0)
 		log_debug("%s", err.text);
 	free(w->path);
 	cleanup_close_p(&w->lock);
