@@ -1,61 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The box program: find the command, sort its words, meet its needs, run it, tell how it ended. */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/program.h"
 #include "cli/session.h"
 #include "config.h"
-
-/* A caller may have closed 0, 1 or 2: whatever is opened next must not be taken for one of them. */
-static void open_standard_descriptors(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		(void)close(fd);
-}
-
-static void print(const struct str *text)
-{
-	(void)!write(STDERR_FILENO, str_get(text), text->len);
-}
-
-/* Whoever filled it may have quoted words of the command line, or a reason from below, as they came. */
-static void plain_line(const struct error *err, struct str *into)
-{
-	str_append(into, "box: ");
-	str_append_escaped(into, err->text, strlen(err->text), true);
-	str_append_char(into, '\n');
-}
-
-/* Tell the error; the exit status. command may be NULL: none was found. */
-static int report(const struct command *command, enum fault stage, const struct error *err)
-{
-	_cleanup_str_ struct str text = STR_INIT;
-	enum fault fault = fault_of(stage, err);
-	bool contract = command && (command->needs & RUN_CONTRACT);
-
-	if (contract)
-		fault_line(fault, err, &text);
-	else
-		plain_line(err, &text);
-	if (err->kind == ERROR_USAGE)
-		str_printf(&text, "box: try 'box help%s%s'\n", command ? " " : "",
-			command ? command->name : "");
-	print(&text);
-	return contract ? fault_status(fault) : fault_status_plain(err);
-}
 
 /* --help and --version: on stdout, before any precondition. */
 static int answer(const struct command *command, const struct call *call, struct error *err)
@@ -81,7 +36,7 @@ static int run(const struct command *command, const struct call *call, char **ar
 	session_done(&s);
 	if (ret == 0)
 		return s.status;
-	ret = report(command, s.fault, &err);
+	ret = program_report(command, s.fault, &err);
 	if (err.kind == ERROR_INTERRUPTED)
 		interrupt_die();
 	return ret;
@@ -99,7 +54,7 @@ static int dispatch(const struct command *command, int argc, char **argv)
 		ret = answer(command, &call, &err);
 	else if (ret == 0 && (ret = command_check_args(command, &call, &err)) == 0)
 		return run(command, &call, argv);
-	return ret < 0 ? report(command, FAULT_NONE, &err) : 0;
+	return ret < 0 ? program_report(command, FAULT_NONE, &err) : 0;
 }
 
 /* The words that may stand in a command's place. */
@@ -119,9 +74,7 @@ int main(int argc, char **argv)
 	const struct command *command = NULL;
 	struct error err = { 0 };
 
-	open_standard_descriptors();
-	/* A daemon that goes away in the middle of a command is an error with a text (cli/output.c). */
-	(void)signal(SIGPIPE, SIG_IGN);
+	program_begin();
 	log_debug_enable(debug && *debug && !str_equal(debug, "0"));
 	if (word[0] == '-')
 		error_set(
@@ -129,6 +82,6 @@ int main(int argc, char **argv)
 	else
 		command = command_get(word, &err);
 	if (!command)
-		return report(NULL, FAULT_NONE, &err);
+		return program_report(NULL, FAULT_NONE, &err);
 	return argc < 2 ? dispatch(command, 2, bare) : dispatch(command, argc, argv);
 }

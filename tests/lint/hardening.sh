@@ -25,7 +25,7 @@ look() { # PROGRAM: what is wrong with it, a line each
 	grep -q '__stack_chk_fail' <<<"$symbols" || echo 'has no stack protector'
 }
 
-for program in cli/box cli/box-main net/box-hook mint/box-mint agent/box-agent probe/box-probe vmm/box-copy; do
+for program in cli/box cli/box-exec cli/box-main net/box-hook mint/box-mint agent/box-agent probe/box-probe vmm/box-copy; do
 	[ -x "$build/$program" ] || fail "$program is not built"
 	assert_silent "$(look "$build/$program")" "$program"
 done

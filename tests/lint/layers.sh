@@ -14,6 +14,7 @@ may_include() {
 	images) echo 'base/|images/' ;;
 	seed) echo 'base/|seed/' ;;
 	mint) echo 'base/|images/|seed/|mint/' ;;
+	wire) echo 'base/|wire/' ;;
 	vmm) echo 'base/|net/|images/|seed/|vmm/|agent/frame(-[a-z]+)?\.h$|probe/serve\.h$' ;;
 	cli) echo 'base/|net/|images/|seed/|vmm/|cli/' ;;
 	esac
@@ -30,7 +31,7 @@ may_print() {
 }
 
 looked=0
-for folder in base agent probe net images seed mint vmm cli; do
+for folder in base agent probe net images seed mint vmm wire cli; do
 	allowed=$(may_include "$folder")
 	for file in $(source_files -path "./$folder/*.[ch]"); do
 		looked=$((looked + 1))

@@ -55,7 +55,7 @@ build_package
 check_with_lintian
 make_newer
 contents=$(dpkg-deb -c "$package")
-for path in usr/bin/box usr/libexec/box/box-main usr/libexec/box/box-mint usr/libexec/box/box-agent \
+for path in usr/bin/box usr/libexec/box/box-main usr/libexec/box/box-exec usr/libexec/box/box-mint usr/libexec/box/box-agent \
 	usr/libexec/box/box-hook usr/libexec/box/box-copy usr/libexec/box/box-probe \
 	usr/share/box/templates/claude/template.yaml usr/share/box/net/systemd/box-isolation.service \
 	usr/share/box/net/systemd/nftables-drop-in.conf usr/share/man/man1/box.1.gz \
