@@ -49,6 +49,10 @@ int chain_run(struct chain_run *run, const char *operation, const struct steps_o
  */
 int chain_wake(struct chain_run *run, struct error *err) MUST_CHECK;
 
+/* The plan's action that is next, a LAYER_PULL or a LAYER_COMMIT (vmm/chain-merge.c). For chain-run.c alone. */
+int chain_run_pull(struct chain_run *run, struct error *err) MUST_CHECK;
+int chain_run_commit(struct chain_run *run, struct error *err) MUST_CHECK;
+
 /* The intent that the box's metadata holds: false if it is none of a plan's (another operation). */
 bool chain_intent(const struct meta_operation *operation, struct layer_intent *ret);
 
