@@ -2,6 +2,8 @@
 /* The steps of a plan that merge layers: of a running box by its QEMU, of a stopped one by a QEMU of their own. */
 #include "vmm/chain-run.h"
 
+#include <string.h>
+
 #include "base/str.h"
 #include "base/xml.h"
 #include "vmm/chain-job.h"
