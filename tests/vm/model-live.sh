@@ -50,12 +50,12 @@ pick_label() { # live: one of those; "BOX LABEL" into $picked
 	pick "${keys[@]}"
 }
 
-# Every box has what the model says, and those snapshots.
+# Every box has what the model says, and those snapshots. The disk itself is read, not what the guest remembers of it.
 check() {
 	local name labels
 	for name in "${!now[@]}"; do
 		assert_equal "${now[$name]} ${now[$name]} $name" \
-			"$(box exec "$name" -- sh -c 'echo "$(cat marker) $(cat /dev/shm/marker) $(hostname)"')" "$1: $name"
+			"$(box exec "$name" -- sh -c 'echo "$(dd if=marker iflag=direct status=none) $(cat /dev/shm/marker) $(hostname)"')" "$1: $name"
 		labels=$(printf '%s\n' "${!frozen[@]}" | sed -n "s/^$name //p" | sort | xargs)
 		assert_equal "$labels" "$(box snapshot "$name" --list --json 2>/dev/null | jq -r '.snapshots[].label' | sort | xargs)" \
 			"$1: snapshots of $name"
