@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every turn of the loop and every write to the port costs a short command more than its own work does, so
+ * there are as few as can be:
+ *
+ *	The agent holds the writing ends of stdout and stderr until the command has ended. So the end of
+ *	each is not an event of its own: what is told at the end of the command is told in one write.
+ *
+ *	STARTED waits a moment for what the command has to say, unless the host has input for it, which
+ *	it sends when it has seen STARTED.
+ */
 #include "agent/exec.h"
 
 #include <errno.h>
@@ -15,6 +25,7 @@
 
 enum {
 	PIPE_BYTES = 262144,
+	TELL_MS = 10,
 	TTY_LEFT = 131072, /* more than a terminal can hold after its last writer's exit */
 };
 
@@ -128,6 +139,7 @@ static int exec_open(struct exec *e, const struct exec_request *r, const struct 
 	struct process_spec spec = *wanted; /* ours: it points to env */
 
 	e->tty = r->flags & EXEC_TTY;
+	e->fed = e->tty || r->flags & EXEC_STDIN;
 	if ((e->tty ? stdio_tty(&s, r, a, err) : stdio_pipes(&s, r, err)) < 0)
 		return -1;
 	if (account_environment("", a, &env, err) < 0)
@@ -141,9 +153,13 @@ static int exec_open(struct exec *e, const struct exec_request *r, const struct 
 	spec.login_env = &env;
 	for (int i = 0; i < 3; i++)
 		spec.stdio[i] = e->tty ? s.theirs[0] : s.theirs[i];
-	if (open_streams(e, &s, e->tty || r->flags & EXEC_STDIN, epoll, err) < 0)
+	if (open_streams(e, &s, e->fed, epoll, err) < 0 || start_process(e, &spec, epoll, err) < 0)
 		return -1;
-	return start_process(e, &spec, epoll, err);
+	if (!e->tty) {
+		e->held[0] = fd_take(&s.theirs[1]);
+		e->held[1] = fd_take(&s.theirs[2]);
+	}
+	return 0;
 }
 
 int exec_start(struct exec *e, const struct exec_request *request, int epoll, const char *root,
@@ -165,7 +181,8 @@ int exec_start(struct exec *e, const struct exec_request *request, int epoll, co
 		.in = SOURCE_NONE,
 		.out = SOURCE_NONE,
 		.errs = SOURCE_NONE,
-		.report = SOURCE_NONE };
+		.report = SOURCE_NONE,
+		.held = { -1, -1 } };
 	*ret_reason = REFUSE_USER;
 	if (account_find(root, request->user ? request->user : "root", &a, err) < 0)
 		return -1;
@@ -186,6 +203,12 @@ int exec_start(struct exec *e, const struct exec_request *request, int epoll, co
 	return 0;
 }
 
+static void let_go(struct exec *e)
+{
+	cleanup_close_p(&e->held[0]);
+	cleanup_close_p(&e->held[1]);
+}
+
 void exec_drop(struct exec *e, int epoll, struct process *ret_process)
 {
 	int terminal = e->tty ? e->out.fd : -1;
@@ -196,6 +219,7 @@ void exec_drop(struct exec *e, int epoll, struct process *ret_process)
 	source_close(&e->out, epoll);
 	source_close(&e->errs, epoll);
 	source_close(&e->report, epoll);
+	let_go(e);
 	frame_inlet_done(&e->stdin_data);
 	process_move(ret_process, &e->process, epoll);
 }
@@ -353,12 +377,11 @@ static void step_output(struct exec *e, struct source *s, struct frame_outlet *o
 }
 
 /* The report pipe: ends when the command has begun, says why if it could not. */
-static void step_report(struct exec *e, struct frame_writer *w, int epoll, bool *progress)
+static void step_report(struct exec *e, int epoll, uint64_t now, bool *progress)
 {
-	uint8_t pid[4];
 	ssize_t n;
 
-	if (e->report.fd < 0 || !e->report.readable || !frame_writer_can_answer(w))
+	if (e->report.fd < 0 || !e->report.readable)
 		return;
 	n = read(e->report.fd, (uint8_t *)&e->failure + e->failure_len,
 		sizeof(e->failure) - e->failure_len);
@@ -374,8 +397,28 @@ static void step_report(struct exec *e, struct frame_writer *w, int epoll, bool 
 	if (e->failure_len)
 		return;
 	e->running = true;
-	frame_set_u32(pid, (uint32_t)e->process.pid);
+	e->started_pid = (uint32_t)e->process.pid;
+	e->tell_at = now + (e->fed ? 0 : TELL_MS);
+}
+
+/* True when STARTED was put, which comes before all else. */
+static bool step_started(struct exec *e, struct frame_writer *w, uint64_t now, bool *progress)
+{
+	uint8_t pid[4];
+
+	if (!e->tell_at)
+		return true;
+	if (!e->ended && !e->out.readable && !e->errs.readable && now < e->tell_at)
+		return false;
+	if (!frame_writer_can_answer(w)) {
+		e->tell_at = now + TELL_MS;
+		return false;
+	}
+	e->tell_at = 0;
+	frame_set_u32(pid, e->started_pid);
 	frame_put(w, FRAME_STARTED, 0, pid, sizeof(pid));
+	*progress = true;
+	return true;
 }
 
 static size_t unread(const struct source *s)
@@ -391,6 +434,7 @@ static void step_end(struct exec *e, int epoll, bool *progress)
 		return;
 	*progress = true;
 	e->ended = true;
+	let_go(e);
 	e->out_left = e->tty ? TTY_LEFT : unread(&e->out);
 	e->err_left = unread(&e->errs);
 	/* One last look at each, even if it was empty a moment ago. */
@@ -413,7 +457,7 @@ static void put_exit(const struct exec *e, struct frame_writer *w)
 enum exec_state exec_step(
 	struct exec *e, struct frame_writer *w, int epoll, uint64_t now, bool *progress)
 {
-	step_report(e, w, epoll, progress);
+	step_report(e, epoll, now, progress);
 	if (e->deadline && now >= e->deadline && e->process.pid) {
 		e->deadline = 0;
 		e->timed_out = true;
@@ -423,7 +467,7 @@ enum exec_state exec_step(
 	step_end(e, epoll, progress);
 	if (e->failure_len)
 		return e->ended ? EXEC_ENDED : EXEC_RUNS;
-	if (!e->running)
+	if (!e->running || !step_started(e, w, now, progress))
 		return EXEC_RUNS;
 	if (!e->ended)
 		step_input(e, w, epoll, progress);
@@ -437,5 +481,5 @@ enum exec_state exec_step(
 
 uint64_t exec_deadline(const struct exec *e)
 {
-	return deadline_min(e->deadline, e->process.next_at);
+	return deadline_min(e->deadline, deadline_min(e->tell_at, e->process.next_at));
 }

@@ -42,6 +42,9 @@ static void own_stdio(void)
 	} while (fd >= 0 && fd < 3);
 	if (fd >= 3)
 		(void)close(fd);
+	/* Whatever whoever started us ignores: what we start begins with none of that. */
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
 }
 

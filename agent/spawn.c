@@ -57,8 +57,8 @@ static void own_session(bool tty)
 	sigset_t none;
 
 	sigemptyset(&none);
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+	/* The one that the agent ignores (agent/main.c); handlers do not outlive an exec. */
+	(void)signal(SIGPIPE, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setsid();
 	if (tty)

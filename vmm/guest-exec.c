@@ -128,13 +128,23 @@ static void pump_done(struct pump *p)
 	frame_inlet_done(&p->errs);
 }
 
+/* It has nothing to carry: the command gets the box's own, which is what it is here, and no pipe. */
+static bool is_null(int fd)
+{
+	struct stat null, st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       stat("/dev/null", &null) == 0 && st.st_rdev == null.st_rdev;
+}
+
 static int pump_open(struct pump *p, struct guest *g, const struct guest_exec *r, struct error *err)
 {
 	*p = (struct pump){ .g = g, .request = r };
 	p->in_tap = p->out_tap = p->err_tap = p->signal_tap = (struct tap){
 		.fd = -1, .own = -1, .watch = -1
 	};
-	if (tap_open(&p->in_tap, r->stdin_fd, O_RDONLY, err) < 0 ||
+	if (tap_open(&p->in_tap, is_null(r->stdin_fd) && !(r->flags & GUEST_TTY) ? -1 : r->stdin_fd,
+		    O_RDONLY, err) < 0 ||
 		tap_open(&p->out_tap, r->stdout_fd, O_WRONLY, err) < 0 ||
 		tap_open(&p->err_tap, r->stderr_fd, O_WRONLY, err) < 0 ||
 		tap_open(&p->signal_tap, r->signal_fd > 0 ? r->signal_fd : -1, -1, err) < 0)

@@ -70,6 +70,18 @@ exec_box sh -c 'cat >/dev/null; echo "end"' </dev/null >"$scratch/out"
 assert_equal end "$(cat "$scratch/out")"
 assert_status 0 sh -c '"$@" <&-' sh "$tests_dir/lab/lab" run -- box exec "$box" -- cat
 assert_silent "$out"
+# The null device is the null device in the box, too, and no pipe: programs look at what their input is.
+assert_status 0 exec_box readlink /proc/self/fd/0 </dev/null
+assert_equal /dev/null "$out"
+out=$(exec_box sh -c 'exec readlink /proc/self/fd/0' <"$scratch/in")
+assert_contains "$out" pipe:
+# One that closes its output goes on; one that leaves a process with it behind does not wait for that.
+assert_status 9 exec_box sh -c 'echo before; exec >&- 2>&-; sleep 0.3; exit 9'
+assert_equal before "$out"
+begin=$SECONDS
+assert_status 4 exec_box sh -c 'sleep 60 & echo done; exit 4'
+assert_equal done "$out"
+[ $((SECONDS - begin)) -lt 30 ] || fail 'a process that was left behind held up the end'
 # A reader that goes away closes the command's output; one that is slow loses nothing.
 {
 	status=0
