@@ -18,6 +18,7 @@
 #include "vmm/network.h"
 #include "vmm/new.h"
 #include "vmm/remove.h"
+#include "vmm/virt.h"
 
 /* Of the sizes that the template says, so that it starts from the image's memory. */
 static int make(struct session *s, const char *name, struct new_report *report, struct error *err)
@@ -106,8 +107,9 @@ static int keep(struct session *s, struct box_hold *hold, struct error *err)
 			{ .fd = interrupt_fd(), .events = POLLIN } };
 		char c;
 
-		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_LEN(fds), VIRT_ANSWER_MS) < 0 && errno != EINTR)
 			return error_errno(err, errno, "cannot wait for orders");
+		virt_answer();
 		if (fds[1].revents)
 			return 0;
 		if (!fds[0].revents)

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "probe/serve.h"
+#include "vmm/virt.h"
 
 enum { GO_MS = 3000, SENDING_MAX = 1 << 20 };
 
@@ -238,9 +239,10 @@ int drill_links_turn(const struct drill_wait *wait, unsigned timeout_ms, struct 
 		};
 	}
 	fds[at] = (struct pollfd){ .fd = wait->interrupt_fd, .events = POLLIN };
-	n = poll(fds, at + 1, (int)timeout_ms);
+	n = poll(fds, at + 1, (int)MIN(timeout_ms, VIRT_ANSWER_MS));
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, errno, "cannot wait for the probes");
+	virt_answer();
 	if (n > 0 && fds[at].revents)
 		return error_set(err, ERROR_INTERRUPTED, "interrupted");
 	for (size_t i = 0; n > 0 && i < wait->count; i++) {

@@ -58,8 +58,9 @@ struct drill_wait {
 };
 
 /*
- * Wait at most timeout_ms for something to come or go on the links, and handle it. 1: something did,
- * 0: time is over, -1: ERROR_INTERRUPTED (interrupt_fd became readable), or another error.
+ * Wait at most timeout_ms for something to come or go on the links, and handle it; also answer libvirt's daemon, if
+ * there is a connection. 1: something did, 0: nothing yet, the caller looks at its clock, -1: ERROR_INTERRUPTED
+ * (interrupt_fd became readable), or another error.
  */
 int drill_links_turn(
 	const struct drill_wait *wait, unsigned timeout_ms, struct error *err) MUST_CHECK;

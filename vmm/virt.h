@@ -84,6 +84,13 @@ int virt_wait(
 int virt_wait_readable(
 	virConnectPtr conn, int fd, uint64_t deadline_ms, struct error *err) MUST_CHECK;
 
+/*
+ * Answer what libvirt's daemon has asked meanwhile, without waiting: for who polls descriptors of its own, and comes
+ * here every VIRT_ANSWER_MS at least. Nothing happens while there is no connection.
+ */
+enum { VIRT_ANSWER_MS = 5000 }; /* as often as the daemon asks */
+void virt_answer(void);
+
 /* Lend a flag that a signal handler raises; virt_wait looks at it. NULL takes it back. */
 void virt_interrupt_flag(const volatile sig_atomic_t *flag);
 
