@@ -34,7 +34,7 @@ struct exec {
 	uint64_t deadline; /* of the request's time limit, 0: none */
 	size_t out_left, err_left; /* after the end: what may still be read */
 	int status; /* wait status, when ended */
-	int held[2]; /* writing ends of its stdout and stderr, -1: none; see agent/exec.c */
+	int held[2]; /* where its output and its errors go, -1: none; see agent/exec.c */
 	uint32_t started_pid;
 	uint64_t tell_at; /* when STARTED is due, 0: it was put, or nothing runs yet */
 	bool tty, fed, running, ended, timed_out, eof_sent;
