@@ -6,6 +6,7 @@
 # under an overlay, with no network but loopback, and with the tree read-only.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/bootstrap.sh"
 require_root
 require_command mmdebstrap unshare apt-get ip
 
@@ -20,29 +21,11 @@ mkdir -p "$cache"
 exec {lock}>"$cache/debian13.lock"
 flock -w 900 "$lock" || fail 'another run uses it'
 
-# The mirror, and what this machine's apt has to say about it; nothing of it is in the tree.
-bootstrap() {
-	local mirror options
-	mirror=${BOX_MIRROR:-}
-	if [ -z "$mirror" ]; then
-		mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1)
-		mirror=${mirror:-http://deb.debian.org/debian}
-	else
-		mirror=$mirror/debian
-	fi
-	options=$(apt-config dump | grep -E '^Acquire::(Check-|https?::)' || :)
+if [ ! -d "$system" ]; then
 	rm -rf "$cache"/debian13-*
-	mmdebstrap --quiet --variant=minbase --aptopt="$options" --include="$(tr '\n' ',' <<<"$packages")" \
-		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-		trixie "$system.new" "deb ${mirror%/} trixie main" </dev/null >"$cache/bootstrap.log" 2>&1 || {
-		rm -rf "$system.new"
-		tail -n 5 "$cache/bootstrap.log" | sed 's|[a-z]*://[^ ]*|MIRROR|g' >&2
-		skip 'Debian 13 cannot be bootstrapped: no mirror answers'
-	}
-	mv "$system.new" "$system"
-}
-
-[ -d "$system" ] || bootstrap
+	system_bootstrap trixie "$system" --include="$(tr '\n' ',' <<<"$packages")" \
+		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*'
+fi
 make_scratch
 mkdir -p "$cache/debian13-build" "$cache/debian13-ccache"
 # shellcheck disable=SC2016 # expanded in there
