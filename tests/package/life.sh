@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# life.sh PACKAGE NEWER [--without-guest]: run by debian.sh on the lab's host in a mount namespace of its own, where
+# life.sh PACKAGE NEWER [tour]: run by debian.sh on the lab's host in a mount namespace of its own, where
 # /usr and dpkg's records are overlays: what is installed is seen here alone. /etc, /run and libvirt's folders
 # are the lab's, and so is libvirtd. Nothing of the build tree is used.
 set -euo pipefail
@@ -11,7 +11,7 @@ set -euo pipefail
 [ -n "${BOX_LAB_ID:-}" ] || fail 'this is no lab'
 package=$1
 newer=$2
-guest=${3:-}
+tour=${3:-}
 lab_root=/var/lib/box-lab/$BOX_LAB
 unset BOX_LIBEXEC BOX_DATA BOX_BUILD
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -79,6 +79,10 @@ start_libvirtd() {
 	wait_until 60 virsh -q version
 }
 
+tour_shell() {
+	bash -c "$1"
+}
+
 set_up() {
 	assert_status 0 box setup-host
 	assert_contains "$out" 'this host is set up: boxes get addresses from'
@@ -104,7 +108,7 @@ man -w box box-new box-template >/dev/null || fail 'no manual'
 man --warnings box-isolation 2>&1 >/dev/null | assert_silent "$(cat)" 'man box-isolation'
 bash -c '. /usr/share/bash-completion/completions/box && complete -p box' >/dev/null
 
-[ "$guest" = --without-guest ] || tour
+[ "$tour" != tour ] || tour
 
 # Set up. AppArmor's profile of libvirtd is not in force in a lab; that it would let the hooks run, and that
 # guests may have their disks where the pool is, is read from the profiles of this distribution.
