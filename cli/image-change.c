@@ -149,9 +149,35 @@ static int plan_preview(const struct inventory_plan *plan, struct error *err)
 		format_size(plan_bytes(plan), size, sizeof(size)), plan->len);
 }
 
+/* What the pool holds decides what goes: word is the image that is asked for, NULL: all that nobody needs. */
+typedef int plan_maker(
+	struct image_work *work, const char *word, struct inventory_plan *ret, struct error *err);
+
+static bool plans_equal(const struct inventory_plan *a, const struct inventory_plan *b)
+{
+	for (size_t i = 0; i < a->len && i < b->len; i++)
+		if (!str_equal(a->items[i].volume, b->items[i].volume))
+			return false;
+	return a->len == b->len;
+}
+
+/* While somebody thinks about the question, a box may have come to stand on what was to go. */
+static int plan_check(struct image_work *work, plan_maker *make, const char *word,
+	const struct inventory_plan *plan, struct error *err)
+{
+	_cleanup_(inventory_plan_done) struct inventory_plan again = VEC_INIT;
+
+	if (image_work_read(work, err) < 0 || make(work, word, &again, err) < 0)
+		return -1;
+	if (!plans_equal(plan, &again))
+		return error_set(err, ERROR_BUSY,
+			"images or boxes have changed since you were asked, and nothing was removed; ask for it again");
+	return 0;
+}
+
 /* Ask, remove, and say what went. */
-static int plan_carry_out(
-	struct image_work *work, const struct inventory_plan *plan, struct error *err)
+static int plan_carry_out(struct image_work *work, plan_maker *make, const char *word,
+	const struct inventory_plan *plan, struct error *err)
 {
 	_cleanup_str_ struct str act = STR_INIT;
 	char size[32];
@@ -159,6 +185,7 @@ static int plan_carry_out(
 	format_size(plan_bytes(plan), size, sizeof(size));
 	str_printf(&act, "remove %zu volumes of images (%s)", plan->len, size);
 	if (str_ok(&act, err) < 0 || session_confirm(work->s, str_get(&act), err) < 0 ||
+		plan_check(work, make, word, plan, err) < 0 ||
 		image_delete(work->pool, plan, &work->s->observer, err) < 0)
 		return -1;
 	return plan_print(plan, "removed", err);
@@ -180,17 +207,25 @@ static int current_names(const struct image_work *work, struct text_vec *ret, st
 	return 0;
 }
 
-int image_prune(struct image_work *work, struct error *err)
+static int plan_prune(
+	struct image_work *work, const char *word, struct inventory_plan *ret, struct error *err)
 {
-	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
 	_cleanup_texts_ struct text_vec keep = VEC_INIT;
 	struct inventory_wish wish = { .young = image_is_young, .data = work->pool };
 
+	(void)word;
 	if (current_names(work, &keep, err) < 0)
 		return -1;
 	wish.keep = (const char *const *)keep.items;
 	wish.keep_count = keep.len;
-	if (inventory_prune(&work->store.view, &wish, &plan, err) < 0)
+	return inventory_prune(&work->store.view, &wish, ret, err);
+}
+
+int image_prune(struct image_work *work, struct error *err)
+{
+	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
+
+	if (plan_prune(work, NULL, &plan, err) < 0)
 		return -1;
 	if (!plan.len) {
 		session_note(work->s, "there is nothing to remove");
@@ -201,17 +236,25 @@ int image_prune(struct image_work *work, struct error *err)
 	if (!work->s->global.force && work->s->in_tty &&
 		plan_print(&plan, "to be removed:", err) < 0)
 		return -1;
-	return plan_carry_out(work, &plan, err);
+	return plan_carry_out(work, plan_prune, NULL, &plan, err);
+}
+
+static int plan_rm(
+	struct image_work *work, const char *word, struct inventory_plan *ret, struct error *err)
+{
+	const struct manifest *m = image_named(work, word, err);
+
+	return m ? inventory_remove(&work->store.view, m->volume, ret, err) : -1;
 }
 
 int image_rm(struct image_work *work, struct error *err)
 {
 	for (size_t i = 0; i < work->count; i++) {
 		_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
-		const struct manifest *m = image_named(work, work->args[i], err);
 
-		if (!m || inventory_remove(&work->store.view, m->volume, &plan, err) < 0 ||
-			plan_carry_out(work, &plan, err) < 0 || image_work_read(work, err) < 0)
+		if (plan_rm(work, work->args[i], &plan, err) < 0 ||
+			plan_carry_out(work, plan_rm, work->args[i], &plan, err) < 0 ||
+			image_work_read(work, err) < 0)
 			return -1;
 	}
 	return 0;

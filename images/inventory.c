@@ -7,6 +7,7 @@
  */
 #include "images/inventory.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -16,6 +17,16 @@ static bool ends_with(const char *text, const char *end)
 	size_t len = strlen(text), tail = strlen(end);
 
 	return len > tail && str_equal(text + len - tail, end);
+}
+
+/* "...-<so many hex digits>.<ending>", as all names are that a mint gives: what else there is is somebody's own. */
+static bool ends_in_digits(const char *name, size_t digits)
+{
+	const char *dot = strrchr(name, '.');
+	size_t len = dot ? (size_t)(dot - name) : 0;
+
+	return len > digits + 1 && dot[-(ptrdiff_t)digits - 1] == '-' &&
+	       strspn(dot - digits, "0123456789abcdef") == digits;
 }
 
 static enum image_part warm_part(const char *name)
@@ -31,12 +42,14 @@ enum image_part image_part(const char *name)
 {
 	bool base = str_starts(name, "base-"), golden = str_starts(name, "golden-");
 
+	if ((base || golden || str_starts(name, "seed-")) && !ends_in_digits(name, 16))
+		return PART_OTHER;
 	if ((base || golden) && ends_with(name, ".json"))
 		return PART_MANIFEST;
 	if ((base || golden) && ends_with(name, ".qcow2"))
 		return base ? PART_BASE : PART_GOLDEN;
 	if (str_starts(name, "warm-"))
-		return warm_part(name);
+		return ends_in_digits(name, 8) ? warm_part(name) : PART_OTHER;
 	/* "seed-box-<uuid>.iso" is a box's own */
 	if (str_starts(name, "seed-") && !str_starts(name, "seed-box-") && ends_with(name, ".iso"))
 		return PART_SEED;

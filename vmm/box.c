@@ -81,9 +81,9 @@ static int damaged(virDomainPtr dom, struct error *err)
 		return -1;
 	(void)virDomainGetUUIDString(dom, uuid);
 	return error_hint(err,
-		"; to repair it: virsh edit %s; to remove it: virsh undefine --managed-save %s, "
-		"and its volumes in pool 'box': box-%s-*, seed-box-%s.iso",
-		name, name, uuid, uuid);
+		"; to repair it: virsh edit %s; to give it up: virsh undefine --managed-save %s (its layers "
+		"box-%s-* in pool 'box' stay, since clones may stand on them)",
+		name, name, uuid);
 }
 
 /* The element of a domain: 1, 0 when it has none, -1 error. A domain that vanishes has none. */

@@ -248,19 +248,6 @@ static int undo_create(struct chain_run *run, struct error *err)
 	return delete_now(run, err);
 }
 
-static int run_switch(struct chain_run *run, struct error *err)
-{
-	_cleanup_meta_ struct box_meta meta = { 0 };
-	_cleanup_free_ char *path = pool_path(run->hold->pool, now(run)->volume, err);
-
-	if (!path)
-		return -1;
-	run->quiesced = true;
-	if (labelled_meta(run, &meta, err) < 0)
-		return -1;
-	return define(run, path, &meta, err);
-}
-
 static int undo_switch(struct chain_run *run, struct error *err)
 {
 	_cleanup_(virDomainFree_p) virDomainPtr defined = NULL;
@@ -270,6 +257,39 @@ static int undo_switch(struct chain_run *run, struct error *err)
 	if (!defined)
 		return error_virt(err, "cannot undo the change of box '%s'", run->hold->box.name);
 	return box_reload(&run->hold->box, err);
+}
+
+/* Somebody (virsh) may have started the box since it was looked at: then it runs on the disk of before. */
+static int check_switched(struct chain_run *run, const char *path, struct error *err)
+{
+	int active = virDomainIsActive(run->hold->box.dom);
+	int moved = active > 0 ? is_disk(run, path, 0, err) : 1;
+
+	if (active < 0)
+		return error_virt(err, "cannot ask whether box '%s' runs", run->hold->box.name);
+	if (moved != 0)
+		return moved < 0 ? -1 : 0;
+	return error_set(err, ERROR_BUSY,
+		"box '%s' was started by another program in the midst of this; its disk is as it was",
+		run->hold->box.name);
+}
+
+static int run_switch(struct chain_run *run, struct error *err)
+{
+	_cleanup_meta_ struct box_meta meta = { 0 };
+	_cleanup_free_ char *path = pool_path(run->hold->pool, now(run)->volume, err);
+	struct error second = { 0 };
+
+	if (!path)
+		return -1;
+	run->quiesced = true;
+	if (labelled_meta(run, &meta, err) < 0 || define(run, path, &meta, err) < 0)
+		return -1;
+	if (check_switched(run, path, err) == 0)
+		return 0;
+	if (undo_switch(run, &second) < 0)
+		log_debug("%s", second.text);
+	return -1;
 }
 
 /* With its memory. That which cannot be recorded is not kept: the snapshot is of the disk alone then. */

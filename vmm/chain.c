@@ -179,6 +179,14 @@ static int refuse_live(const struct operation *op, struct error *err)
 		op->hold.box.name);
 }
 
+/* A label that nobody has chosen: the time, and a number where that is taken. */
+static void choose_label(const struct layer_box *box, int64_t when, char label[LAYER_LABEL_MAX])
+{
+	(void)snprintf(label, LAYER_LABEL_MAX, "manual-%lld", (long long)when);
+	for (unsigned n = 2; layer_box_label(box, label) && n <= LAYER_LABELS_MAX + 1; n++)
+		(void)snprintf(label, LAYER_LABEL_MAX, "manual-%lld-%u", (long long)when, n);
+}
+
 int chain_snapshot(virConnectPtr conn, const char *name, const struct chain_wish *wish,
 	struct chain_report *report, struct error *err)
 {
@@ -190,10 +198,12 @@ int chain_snapshot(virConnectPtr conn, const char *name, const struct chain_wish
 
 	op.run.when = (int64_t)time(NULL);
 	op.run.live = wish->live;
-	(void)snprintf(chosen, sizeof(chosen), "manual-%lld", (long long)op.run.when);
-	if (parse_label(label, err) < 0 || operation_begin(&op, conn, name, err) < 0 ||
-		(wish->live && refuse_live(&op, err) < 0) ||
-		layer_plan_snapshot(&op.chain.graph, op.chain.box, label, &op.plan, err) < 0 ||
+	if ((wish->label && parse_label(label, err) < 0) ||
+		operation_begin(&op, conn, name, err) < 0 ||
+		(wish->live && refuse_live(&op, err) < 0))
+		return -1;
+	choose_label(op.chain.box, op.run.when, chosen);
+	if (layer_plan_snapshot(&op.chain.graph, op.chain.box, label, &op.plan, err) < 0 ||
 		operation_run(&op, err) < 0)
 		return -1;
 	(void)snprintf(report->label, sizeof(report->label), "%s", label);

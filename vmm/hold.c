@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/str.h"
 #include "vmm/recover.h"
 
 void box_hold_done(struct box_hold *hold)
@@ -13,6 +14,21 @@ void box_hold_done(struct box_hold *hold)
 	if (hold->pool)
 		(void)virStoragePoolFree(hold->pool);
 	*hold = (struct box_hold){ 0 };
+}
+
+/* While this one waited for the lock, the box may have been renamed, or another have got its name. */
+static int check_name(const struct box_hold *hold, const char *name, struct error *err)
+{
+	_cleanup_(virDomainFree_p) virDomainPtr dom = virDomainLookupByName(hold->conn, name);
+	char uuid[VIR_UUID_STRING_BUFLEN] = "";
+
+	if (!dom && virt_last_code() != VIR_ERR_NO_DOMAIN)
+		return error_virt(err, "cannot look up box '%s'", name);
+	if (dom && virDomainGetUUIDString(dom, uuid) < 0)
+		return error_virt(err, "cannot read the UUID of '%s'", name);
+	return str_equal(uuid, hold->box.uuid)
+		       ? 0
+		       : error_set(err, ERROR_NOT_FOUND, "no such box: %s", name);
 }
 
 int box_hold(virConnectPtr conn, const char *name, uint64_t wait_ms, struct box_hold *ret,
@@ -27,7 +43,7 @@ int box_hold(virConnectPtr conn, const char *name, uint64_t wait_ms, struct box_
 	if (!hold.pool)
 		return -1;
 	hold.lock = lock_take(hold.pool, hold.box.uuid, name, wait_ms, err);
-	if (!hold.lock || box_reload(&hold.box, err) < 0)
+	if (!hold.lock || check_name(&hold, name, err) < 0 || box_reload(&hold.box, err) < 0)
 		return -1;
 	if (box_recover(&hold, err) < 0)
 		return -1;

@@ -210,6 +210,9 @@ enum lock_state lock_judge(const struct lock_holder *holder)
 		return is_this_machine(holder, machine) ? LOCK_DEAD : LOCK_ELSEWHERE;
 	if (holder->pidns != pid_namespace())
 		return LOCK_ELSEWHERE;
+	/* what /proc does not show (hidepid) may be alive all the same */
+	if (process_start(holder->pid) == 0)
+		return kill(holder->pid, 0) < 0 && errno == ESRCH ? LOCK_DEAD : LOCK_ALIVE;
 	if (process_start(holder->pid) != holder->start || process_is_zombie(holder->pid))
 		return LOCK_DEAD;
 	return LOCK_ALIVE;

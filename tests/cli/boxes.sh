@@ -51,7 +51,7 @@ for verb in info 'rm --force'; do
 	# shellcheck disable=SC2086 # words are words
 	assert_status 1 box $verb --connect "test://$scratch/host.xml" web
 	assert_contains "$err" "box 'web': the address in a box's metadata: 'garbage' is not an IPv4 address"
-	assert_contains "$err" "to remove it: virsh undefine --managed-save web, and its volumes in pool 'box':"
+	assert_contains "$err" "to give it up: virsh undefine --managed-save web (its layers"
 	assert_contains "$err" 'box-01234567-89ab-4cde-8f01-23456789abcd-*'
 done
 assert_status 0 box info --connect "test://$scratch/host.xml" asleep

@@ -55,7 +55,8 @@ pool_save() {
 	mkdir -p "$LAB_CACHE/pool"
 	for file in "$POOL"/base-* "$POOL"/golden-* "$POOL"/seed-[0-9a-f]*; do
 		name=${file##*/}
-		[ -e "$file" ] || continue
+		# what tests/vm/hollow.sh makes is no image
+		[[ -e $file && $name != *-00000000000000ff.* ]] || continue
 		[ ! -e "$LAB_CACHE/pool/$name.sha256" ] || continue
 		cp --reflink=auto --sparse=always "$file" "$LAB_CACHE/pool/.new.$$"
 		mv "$LAB_CACHE/pool/.new.$$" "$LAB_CACHE/pool/$name"

@@ -95,5 +95,47 @@ for order in 'restore.create restore --force one begin:rm --force two' 'rm.layer
 	let_go
 	assert_equal 2 "$(layers)" "after '${order%:*}', and '${order#*:}' in the midst of it"
 done
-assert_status 0 lab_run box rm --force one
+
+# virsh starts it between the look and the change: then nothing is changed, and it runs on what it had.
+refused() { # TEXT
+	kill -CONT "$(cat "$scratch/held")"
+	! wait "$pid" || fail "it went on: $(cat "$scratch/out")"
+	assert_contains "$(cat "$scratch/out")" "$1"
+}
+definition() { lab_run virsh -q domblklist "$1" --inactive; }
+for command in 'restore --force one begin' 'snapshot one second'; do
+	was=$(definition one)
+	# shellcheck disable=SC2086 # words
+	held_at "${command%% *}.create" $command
+	assert_status 0 lab_run virsh -q start one
+	refused "box 'one' was started by another program"
+	assert_equal "$was" "$(definition one)"
+	assert_equal "$was" "$(lab_run virsh -q domblklist one)"
+	lab_run virsh -q destroy one >/dev/null
+	assert_equal 2 "$(layers)" "after a start in the midst of '$command'"
+	assert_equal begin "$(lab_run box snapshot one --list --json | jq -r '[.snapshots[].label] | join(" ")')"
+done
+
+# One that is renamed while "rm" waits for it: nothing has the name that was to go, and the box stays.
+held_at rename.mark rename one keep
+"$lab" run -- box rm --force one </dev/null >"$scratch/rm" 2>&1 &
+rm=$!
+sleep 1
+let_go
+wait "$rm" || fail "$(cat "$scratch/rm")"
+assert_equal keep "$(lab_run box list --json | jq -r '.boxes[].name')"
+assert_status 0 lab_run box snapshot --quiet keep
+assert_status 0 lab_run box snapshot --quiet keep
+assert_status 0 lab_run box rm --force keep
 hollow_nothing_left 'two that gave up a layer'
+
+# The answer to a question is as old as the question.
+answer() {
+	wait_until 30 grep -qF '[y/N]' "$scratch/asked" && BOX_FAULT=new.start:kill hollow_new two >/dev/null 2>&1
+	echo y
+}
+: >"$scratch/asked"
+answer | "$lab" run -- script -qefc "box image rm $hollow_golden" "$scratch/asked" >/dev/null && fail 'it removed what a box stands on'
+assert_contains "$(cat "$scratch/asked")" 'in use'
+assert_status 1 lab_run box start nosuch
+hollow_nothing_left 'a question that took its time'

@@ -226,9 +226,9 @@ static void test_remove_refuses_what_is_in_use_or_not_there(void **state)
 	assert_error(&err, ERROR_NOT_FOUND, "no such image");
 }
 
-#define W "warm-blank-0123456789abcdef.qcow2"
-#define WM "warm-blank-0123456789abcdef.mem"
-#define WJ "warm-blank-0123456789abcdef.json"
+#define W "warm-blank-0123456789abcdef-00000001.qcow2"
+#define WM "warm-blank-0123456789abcdef-00000001.mem"
+#define WJ "warm-blank-0123456789abcdef-00000001.json"
 
 /* One image, a warm one of it, and a box that stands on that. */
 static const struct inventory_volume with_warm[] = { { B, NULL, 1, false }, { BJ, NULL, 1, false },
