@@ -459,21 +459,11 @@ static bool step_write(struct session *s)
 	return n < 0 && errno != EAGAIN;
 }
 
-/* Most ports, most of the time: a round over all of them is to cost nothing then. */
-static bool is_idle(const struct session *s)
-{
-	size_t pending;
-
-	(void)frame_writer_pending(&s->writer, &pending);
-	return !s->port.readable && !s->port.hangup && !s->gone_at && !s->absent && !s->exec &&
-	       !s->worker && !s->reply_type && !s->wants_stages && !pending;
-}
-
 bool session_step(struct session *s, uint64_t now)
 {
 	bool progress = false;
 
-	if (s->port.fd < 0 || is_idle(s))
+	if (s->port.fd < 0)
 		return false;
 	progress |= step_read(s);
 	if (s->port.fd < 0)
