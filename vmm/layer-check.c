@@ -195,7 +195,7 @@ int layer_graph_freed(const struct layer_graph *g, const struct layer_change *ch
 		if (&g->boxes[i] != change->box && !is_going(g, change, g->boxes[i].uuid))
 			mark_box(g, &g->boxes[i], g->boxes[i].top, NULL, needed);
 	for (size_t i = 0; i < g->pins_len; i++)
-		mark_chain(g, layer_graph_find_path(g, g->pins[i]), needed);
+		mark_chain(g, layer_graph_find_path(g, g->pins[i].path), needed);
 	for (size_t i = 0; i < g->len; i++)
 		if (!ret_free[i])
 			mark_chain(g, i, needed);

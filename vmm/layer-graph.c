@@ -49,7 +49,7 @@ void layer_graph_done(struct layer_graph *g)
 	for (size_t i = 0; i < g->boxes_len; i++)
 		box_done(&g->boxes[i]);
 	for (size_t i = 0; i < g->pins_len; i++)
-		free(g->pins[i]);
+		free(g->pins[i].path);
 	free(g->layers);
 	free(g->boxes);
 	free(g->pins);
@@ -171,7 +171,7 @@ int layer_graph_add_box(struct layer_graph *g, const struct layer_owner *owner, 
 	return 0;
 }
 
-int layer_graph_add_pin(struct layer_graph *g, const char *path, struct error *err)
+int layer_graph_add_pin(struct layer_graph *g, const char *path, bool written, struct error *err)
 {
 	char *copy;
 
@@ -180,7 +180,7 @@ int layer_graph_add_pin(struct layer_graph *g, const char *path, struct error *e
 	copy = str_dup(path, err);
 	if (!copy)
 		return -1;
-	g->pins[g->pins_len++] = copy;
+	g->pins[g->pins_len++] = (struct layer_pin){ copy, written };
 	return 0;
 }
 
@@ -303,9 +303,9 @@ static void count_references(struct layer_graph *g)
 		}
 	}
 	for (size_t p = 0; p < g->pins_len; p++) {
-		size_t layer = layer_graph_find_path(g, g->pins[p]);
+		size_t layer = layer_graph_find_path(g, g->pins[p].path);
 
-		if (layer != LAYER_NONE)
+		if (layer != LAYER_NONE && g->pins[p].written)
 			g->layers[layer].tops++;
 	}
 }

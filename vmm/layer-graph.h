@@ -53,7 +53,7 @@ struct layer {
 	size_t backing; /* an index, LAYER_NONE or LAYER_ABSENT */
 	size_t children; /* layers that stand on this one */
 	size_t labels; /* labels that name it */
-	size_t tops; /* boxes that write it, and pins */
+	size_t tops; /* boxes that write it, and pins that do */
 	enum layer_fault fault; /* of the chain from here down */
 	unsigned depth; /* layers in the chain, this one included; 0 when it has a fault */
 };
@@ -75,12 +75,17 @@ struct layer_box {
 	size_t top; /* index or LAYER_ABSENT */
 };
 
+struct layer_pin {
+	char *path; /* owned */
+	bool written; /* else only read: something stands on it */
+};
+
 struct layer_graph {
 	struct layer *layers;
 	size_t len, cap;
 	struct layer_box *boxes;
 	size_t boxes_len, boxes_cap;
-	char **pins; /* paths that domains which are no boxes use */
+	struct layer_pin *pins; /* what domains which are no boxes use */
 	size_t pins_len, pins_cap;
 	size_t *by_path, *by_uuid; /* indices into layers and boxes, sorted; made by resolve */
 };
@@ -111,7 +116,8 @@ int layer_graph_add_volume(
 	struct layer_graph *g, const struct layer_volume *volume, struct error *err) MUST_CHECK;
 int layer_graph_add_box(
 	struct layer_graph *g, const struct layer_owner *box, struct error *err) MUST_CHECK;
-int layer_graph_add_pin(struct layer_graph *g, const char *path, struct error *err) MUST_CHECK;
+int layer_graph_add_pin(
+	struct layer_graph *g, const char *path, bool written, struct error *err) MUST_CHECK;
 
 /*
  * Connect everything. Two volumes of one path, or two boxes of one UUID, are ERROR_INVALID. Faults

@@ -22,7 +22,7 @@ static bool is_exclusive(const struct layer_graph *g, const struct layer_box *bo
 		if (&g->boxes[i] != box && layer_box_needs(g, &g->boxes[i], layer))
 			return false;
 	for (size_t i = 0; i < g->pins_len; i++)
-		if (layer_graph_stands_on(g, layer_graph_find_path(g, g->pins[i]), layer))
+		if (layer_graph_stands_on(g, layer_graph_find_path(g, g->pins[i].path), layer))
 			return false;
 	for (size_t i = 0; i < g->len; i++)
 		if (layer_graph_stands_on(g, i, layer) && !layer_box_needs(g, box, i))

@@ -12,6 +12,8 @@
 
 /* A disk names its file, or a volume of a pool; of what pool a file is, its path says. */
 #define FILES "/domain/devices/disk/source/@file"
+/* And what those stand on, as far as libvirt says: of a domain that runs. */
+#define BELOW "/domain/devices/disk//backingStore/source/@file"
 #define VOLUMES "/domain/devices/disk/source[@pool='" POOL_NAME "']/@volume"
 
 /* ---- volumes ---- */
@@ -104,18 +106,18 @@ static int pin_volumes(struct reading *r)
 			return -1;
 		i = name ? layer_graph_find(r->graph, name) : LAYER_NONE;
 		if (i != LAYER_NONE &&
-			layer_graph_add_pin(r->graph, r->graph->layers[i].path, r->err) < 0)
+			layer_graph_add_pin(r->graph, r->graph->layers[i].path, true, r->err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Pin each file that the domain's disks name, but not the one that is the box's top. */
-static int pin_disks(struct reading *r, const char *top)
+/* Pin the files of the XPath, but not the one that is the box's top. */
+static int pin_files(struct reading *r, const char *xpath, const char *top, bool written)
 {
 	_cleanup_xml_nodes_ struct xml_nodes sources = { 0 };
 
-	if (xml_nodes(r->x, NULL, FILES, &sources, r->err) < 0)
+	if (xml_nodes(r->x, NULL, xpath, &sources, r->err) < 0)
 		return -1;
 	xml_foreach(n, &sources) {
 		_cleanup_free_ char *path = NULL;
@@ -123,18 +125,23 @@ static int pin_disks(struct reading *r, const char *top)
 		if (xml_str(r->x, n, ".", PATH_BYTES, &path, r->err) < 0)
 			return -1;
 		if (path && !str_equal(path, top) &&
-			layer_graph_add_pin(r->graph, path, r->err) < 0)
+			layer_graph_add_pin(r->graph, path, written, r->err) < 0)
 			return -1;
 	}
-	return pin_volumes(r);
+	return 0;
 }
 
-/* What cannot be read in the metadata may name any of the box's layers. */
+static int pin_disks(struct reading *r, const char *top)
+{
+	return pin_files(r, FILES, top, true) < 0 ? -1 : pin_volumes(r);
+}
+
+/* What cannot be read in the metadata may name any of the box's layers; clones that stand on them are sound. */
 static int pin_all_of(struct reading *r)
 {
 	for (size_t i = 0; i < r->graph->len; i++)
 		if (str_equal(r->graph->layers[i].uuid, r->uuid) &&
-			layer_graph_add_pin(r->graph, r->graph->layers[i].path, r->err) < 0)
+			layer_graph_add_pin(r->graph, r->graph->layers[i].path, false, r->err) < 0)
 			return -1;
 	return 0;
 }
@@ -176,7 +183,7 @@ static int add_domain_xml(struct reading *r, const char *text)
 	found = meta_parse_domain(x, &meta, r->err);
 	if (found == 1)
 		return add_box(r, &meta);
-	if (pin_disks(r, NULL) < 0)
+	if (pin_disks(r, NULL) < 0 || pin_files(r, BELOW, NULL, false) < 0)
 		return -1;
 	if (found == 0)
 		return 0;

@@ -63,3 +63,38 @@ assert_contains "$(grep 00000000000000ff <<<"$out")" ' old'
 assert_contains "$(grep 00000000000000fe <<<"$out")" ' new'
 assert_status 1 lab_run box image rm "$hollow_golden" --force
 assert_contains "$err" 'old'
+
+# A domain that is no box runs on an overlay of its own, somewhere else, over a layer of a box: that stays.
+overlay=/var/lib/libvirt/images/mine-$$.qcow2
+layer=$(lab_run qemu-img info --output=json "$(disk old)" | jq -r '."full-backing-filename"')
+on_exit lab_run sh -c 'virsh -q destroy mine; rm -f "$0"' "$overlay"
+lab_run qemu-img create -q -f qcow2 -b "$layer" -F qcow2 "$overlay"
+cat >"$scratch/mine.xml" <<END
+<domain type='qemu'><name>mine</name><memory unit='MiB'>32</memory><os><type arch='x86_64'>hvm</type></os>
+  <devices><disk type='file'><driver name='qemu' type='qcow2'/><source file='$overlay'/><target dev='vda' bus='virtio'/></disk></devices></domain>
+END
+lab_run virsh -q create "$scratch/mine.xml" >/dev/null
+assert_status 0 lab_run box snapshot --quiet old beneath
+left=${layer##*/}
+# shellcheck disable=SC2016 # expanded in there
+on_exit lab_run sh -c 'virsh -q vol-list box | awk "{ print \$1 }" | grep "^$0-" | xargs -n 1 virsh -q vol-delete --pool box' "${left%-*}"
+
+# A box whose metadata is damaged needs all its layers; clones that stand on them are in order.
+on_exit lab_run box rm --quiet --force clone
+BOX_FAULT=new.start:kill assert_status 137 lab_run box new --cold clone --from old/eight
+hollow_finished clone
+lab_run virsh -q destroy clone >/dev/null
+meta() { lab_run virsh -q metadata old urn:box:domain; }
+meta >"$scratch/whole"
+damage() {
+	lab_run sh -c 'virsh -q metadata old urn:box:domain --key box --set "$(cat)" --config >/dev/null'
+}
+sed 's|<address>[^<]*|<address>garbage|' "$scratch/whole" | damage
+assert_status 1 lab_run box info old
+assert_contains "$err" 'garbage'
+assert_status 0 lab_run box snapshot --quiet clone fine
+assert_status 0 lab_run box rm --force clone
+damage <"$scratch/whole"
+assert_status 0 lab_run box restore --quiet --force old eight
+assert_status 0 lab_run box rm --quiet --force old
+assert_contains "$(lab_run virsh -q vol-list box)" "$left"

@@ -85,8 +85,8 @@ lab_run virsh -q destroy one >/dev/null
 assert_status 0 lab_run box snapshot --quiet one begin
 for order in 'restore.create restore --force one begin:rm --force two' 'rm.layers rm --force two:restore --force one begin'; do
 	BOX_FAULT=new.start:kill assert_status 137 lab_run box new --cold two --from one
-	lab_run virsh -q destroy two >/dev/null
 	hollow_finished two
+	lab_run virsh -q destroy two >/dev/null
 	assert_equal 4 "$(layers)" 'begin, what both stand on, and what is on top of it'
 	# shellcheck disable=SC2086 # words
 	held_at ${order%:*}

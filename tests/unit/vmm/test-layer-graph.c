@@ -226,11 +226,16 @@ static void test_check_refuses_a_top_that_must_not_be_written(void **state)
 	add_box(&g, U1, "web", POOL GOLDEN, NULL, 0);
 	check_fails(&g, "is not a layer of its own");
 	make_tree(&g);
-	assert_ok(layer_graph_add_pin(&g, POOL L1(3), &err), &err);
+	assert_ok(layer_graph_add_pin(&g, POOL L1(3), true, &err), &err);
 	check_fails(&g, "another domain has its disk '" L1(3) "' too");
 	make_tree(&g);
-	assert_ok(layer_graph_add_pin(&g, POOL L1(1), &err), &err);
+	assert_ok(layer_graph_add_pin(&g, POOL L1(1), true, &err), &err);
 	check_fails(&g, "stands on layer '" L1(1) "', which another domain writes");
+	make_tree(&g);
+	assert_ok(layer_graph_add_pin(&g, POOL L1(1), false, &err), &err); /* only read */
+	resolve(&g);
+	assert_ok(layer_graph_check(&g, layer_graph_box(&g, U1), &err), &err);
+	layer_graph_done(&g);
 }
 
 static void test_reading_refuses_doubles_and_impossible_names(void **state)
@@ -308,9 +313,17 @@ static void test_removal_frees_what_no_clone_needs(void **state)
 
 	/* a domain that is no box holds on to a layer */
 	make_tree(&g);
-	assert_ok(layer_graph_add_pin(&g, POOL L1(3), &err), &err);
+	assert_ok(layer_graph_add_pin(&g, POOL L1(3), true, &err), &err);
 	resolve(&g);
 	change.box = layer_graph_box(&g, U1);
+	assert_freed(&g, &change, "");
+	layer_graph_done(&g);
+
+	/* or only stands on it */
+	make_tree(&g);
+	assert_ok(layer_graph_add_pin(&g, POOL L2(1), false, &err), &err);
+	resolve(&g);
+	change.box = layer_graph_box(&g, U2);
 	assert_freed(&g, &change, "");
 	layer_graph_done(&g);
 }
