@@ -153,10 +153,19 @@ static int plan_preview(const struct inventory_plan *plan, struct error *err)
 typedef int plan_maker(
 	struct image_work *work, const char *word, struct inventory_plan *ret, struct error *err);
 
+static bool plan_has(const struct inventory_plan *plan, const char *volume)
+{
+	vec_foreach(struct inventory_step, step, plan)
+		if (str_equal(step->volume, volume))
+			return true;
+	return false;
+}
+
+/* In whatever order libvirt lists volumes. */
 static bool plans_equal(const struct inventory_plan *a, const struct inventory_plan *b)
 {
-	for (size_t i = 0; i < a->len && i < b->len; i++)
-		if (!str_equal(a->items[i].volume, b->items[i].volume))
+	vec_foreach(struct inventory_step, step, a)
+		if (!plan_has(b, step->volume))
 			return false;
 	return a->len == b->len;
 }

@@ -99,15 +99,19 @@ static bool is_leased(uint32_t address, const uint32_t *leased, size_t n)
 	return false;
 }
 
-uint32_t network_choose(const struct network_view *view, const uint32_t *leased, size_t n_leased)
+uint32_t network_choose(
+	const struct network_view *view, const uint32_t *leased, size_t n_leased, uint32_t start)
 {
 	uint32_t mask = UINT32_MAX << (32 - view->prefix);
 	uint32_t first = (view->gateway & mask) + 1;
-	uint32_t broadcast = view->gateway | ~mask;
+	uint32_t count = (view->gateway | ~mask) - first; /* without the broadcast address */
 
-	for (uint32_t a = first; a < broadcast; a++)
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t a = first + (start % count + i) % count;
+
 		if (a != view->gateway && !is_reserved(view, a) && !is_leased(a, leased, n_leased))
 			return a;
+	}
 	return 0;
 }
 

@@ -92,6 +92,19 @@ static int update_host(virNetworkPtr net, virNetworkUpdateCommand command, const
 	return virNetworkUpdate(net, command, VIR_NETWORK_SECTION_IP_DHCP_HOST, -1, xml, flags);
 }
 
+/*
+ * Where to begin to look for an address, once any was lent out: anywhere, by the MAC. libvirt hears of a lease some time after it was
+ * given; the lowest address that looks free would be the one of a box that has just gone, whose lease still stands.
+ */
+static uint32_t place_of(const char *mac)
+{
+	uint32_t place = 2166136261u; /* FNV-1a */
+
+	for (; *mac; mac++)
+		place = (place ^ (unsigned char)*mac) * 16777619u;
+	return place;
+}
+
 /* 1 reserved, 0 somebody else was quicker, -1 error. */
 static int reserve_once(virNetworkPtr net, const char *mac, struct addresses *leases, uint32_t *ret,
 	struct error *err)
@@ -104,7 +117,8 @@ static int reserve_once(virNetworkPtr net, const char *mac, struct addresses *le
 		return -1;
 	if (network_view_find(&view, mac))
 		return error_set(err, ERROR_EXISTS, "the MAC %s has an address already", mac);
-	address = network_choose(&view, leases->items, leases->len);
+	address = network_choose(
+		&view, leases->items, leases->len, leases->len ? place_of(mac) : 0);
 	if (!address)
 		return error_set(err, ERROR_NO_SPACE,
 			"the subnet of '" NETWORK_NAME

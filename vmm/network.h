@@ -32,10 +32,12 @@ void network_view_done(struct network_view *view);
 int network_view_parse(const char *xml, struct network_view *ret, struct error *err) MUST_CHECK;
 
 /*
- * The lowest address that no reservation has and that is not in leased (addresses that DHCP has lent
- * out and not got back: its server would refuse to give them to another MAC). 0 when all are taken.
+ * The first address, from place start of the subnet on and round (any number; 0: the lowest), that no
+ * reservation has and that is not in leased (addresses that DHCP has lent out and not got back: its server
+ * would refuse to give them to another MAC). 0 when all are taken.
  */
-uint32_t network_choose(const struct network_view *view, const uint32_t *leased, size_t n_leased);
+uint32_t network_choose(
+	const struct network_view *view, const uint32_t *leased, size_t n_leased, uint32_t start);
 
 /* The reservation of this MAC, lent; NULL when it has none. */
 const struct network_host *network_view_find(const struct network_view *view, const char *mac);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	str_append_len(&text, data, size);
 	if (network_view_parse(str_get(&text), &view, &err) == 0) {
-		uint32_t next = network_choose(&view, NULL, 0);
+		uint32_t next = network_choose(&view, NULL, 0, 0);
 
 		vec_foreach(struct network_host, host, &view.hosts)
 			if (next && host->address == next)

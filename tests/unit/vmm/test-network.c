@@ -58,16 +58,21 @@ static void test_choice_is_lowest_free_and_knows_the_ends(void **state)
 			  NET("prefix='29'", "<host mac='52:54:00:00:00:01' ip='10.88.0.2'/>"),
 			  &view, &err),
 		&err);
-	assert_int_equal(network_choose(&view, NULL, 0), 0x0a580003);
-	assert_int_equal(network_choose(&view, leased, 2), 0x0a580004);
+	assert_int_equal(network_choose(&view, NULL, 0, 0), 0x0a580003);
+	assert_int_equal(network_choose(&view, leased, 2, 0), 0x0a580004);
+	assert_int_equal(network_choose(&view, leased, 2, 4), 0x0a580006); /* .5 is lent out */
+	assert_int_equal(network_choose(&view, leased, 2, 5), 0x0a580006);
+	assert_int_equal(
+		network_choose(&view, leased, 2, 6), 0x0a580004); /* round, past the gateway */
+	assert_int_equal(network_choose(&view, leased, 2, UINT32_MAX), 0x0a580004);
 	for (uint32_t a = 3; a <= 6; a++) {
 		struct network_host host = { .address = 0x0a580000 + a };
 
 		strcpy(host.mac, mac);
-		assert_int_equal(network_choose(&view, NULL, 0), 0x0a580000 + a);
+		assert_int_equal(network_choose(&view, NULL, 0, 0), 0x0a580000 + a);
 		assert_ok(network_hosts_push(&view.hosts, host, &err), &err);
 	}
-	assert_int_equal(network_choose(&view, NULL, 0), 0); /* .7 is the broadcast address */
+	assert_int_equal(network_choose(&view, NULL, 0, 0), 0); /* .7 is the broadcast address */
 }
 
 int main(void)
