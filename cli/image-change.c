@@ -153,51 +153,55 @@ static int plan_preview(const struct inventory_plan *plan, struct error *err)
 typedef int plan_maker(
 	struct image_work *work, const char *word, struct inventory_plan *ret, struct error *err);
 
-static bool plan_has(const struct inventory_plan *plan, const char *volume)
+static int plan_names(const struct inventory_plan *plan, struct text_vec *ret, struct error *err)
 {
 	vec_foreach(struct inventory_step, step, plan)
-		if (str_equal(step->volume, volume))
+		if (text_vec_add(ret, step->volume, err) < 0)
+			return -1;
+	return 0;
+}
+
+static bool has_name(const struct text_vec *names, const char *volume)
+{
+	vec_foreach(char *, name, names)
+		if (str_equal(*name, volume))
 			return true;
 	return false;
 }
 
 /* In whatever order libvirt lists volumes. */
-static bool plans_equal(const struct inventory_plan *a, const struct inventory_plan *b)
+static bool plan_is(const struct inventory_plan *plan, const struct text_vec *names)
 {
-	vec_foreach(struct inventory_step, step, a)
-		if (!plan_has(b, step->volume))
+	vec_foreach(struct inventory_step, step, plan)
+		if (!has_name(names, step->volume))
 			return false;
-	return a->len == b->len;
+	return plan->len == names->len;
 }
 
-/* While somebody thinks about the question, a box may have come to stand on what was to go. */
-static int plan_check(struct image_work *work, plan_maker *make, const char *word,
-	const struct inventory_plan *plan, struct error *err)
-{
-	_cleanup_(inventory_plan_done) struct inventory_plan again = VEC_INIT;
-
-	if (image_work_read(work, err) < 0 || make(work, word, &again, err) < 0)
-		return -1;
-	if (!plans_equal(plan, &again))
-		return error_set(err, ERROR_BUSY,
-			"images or boxes have changed since you were asked, and nothing was removed; ask for it again");
-	return 0;
-}
-
-/* Ask, remove, and say what went. */
+/*
+ * Ask, remove, and say what went. While somebody thinks about the question, a box may have come to stand on what
+ * was to go: so the plan is made again after the answer. That ends the first one, whose texts are the store's.
+ */
 static int plan_carry_out(struct image_work *work, plan_maker *make, const char *word,
 	const struct inventory_plan *plan, struct error *err)
 {
+	_cleanup_(inventory_plan_done) struct inventory_plan again = VEC_INIT;
+	_cleanup_texts_ struct text_vec names = VEC_INIT;
 	_cleanup_str_ struct str act = STR_INIT;
 	char size[32];
 
 	format_size(plan_bytes(plan), size, sizeof(size));
 	str_printf(&act, "remove %zu volumes of images (%s)", plan->len, size);
-	if (str_ok(&act, err) < 0 || session_confirm(work->s, str_get(&act), err) < 0 ||
-		plan_check(work, make, word, plan, err) < 0 ||
-		image_delete(work->pool, plan, &work->s->observer, err) < 0)
+	if (str_ok(&act, err) < 0 || plan_names(plan, &names, err) < 0 ||
+		session_confirm(work->s, str_get(&act), err) < 0 ||
+		image_work_read(work, err) < 0 || make(work, word, &again, err) < 0)
 		return -1;
-	return plan_print(plan, "removed", err);
+	if (!plan_is(&again, &names))
+		return error_set(err, ERROR_BUSY,
+			"images or boxes have changed since you were asked, and nothing was removed; ask for it again");
+	if (image_delete(work->pool, &again, &work->s->observer, err) < 0)
+		return -1;
+	return plan_print(&again, "removed", err);
 }
 
 /* The golden volumes of all templates' present recipes: they stay, used or not. */
