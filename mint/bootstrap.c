@@ -17,7 +17,7 @@
 
 /* An hour: nobody's mirror is that slow, and a hang must end. */
 #define BOOTSTRAP_TIMEOUT_MS (3600ull * 1000)
-enum { HEARD_BYTES = 240 };
+enum { HEARD_BYTES = 240, NOT_THERE = 127 /* of unshare(1), as of a shell */ };
 #define DEFAULT_MIRROR "http://deb.debian.org"
 
 VEC_DEFINE(argument_vec, const char *);
@@ -162,6 +162,7 @@ static int run_mmdebstrap(const struct mint *m, const struct bootstrap *b,
 {
 	_cleanup_(environment_done) struct environment environment = { VEC_INIT, VEC_INIT };
 	struct heard heard = { 0 };
+	int status = 0;
 	struct run run = {
 		.argv = argv->items,
 		.timeout_ms = BOOTSTRAP_TIMEOUT_MS,
@@ -172,9 +173,9 @@ static int run_mmdebstrap(const struct mint *m, const struct bootstrap *b,
 	if (make_environment(m, b, &environment, err) < 0)
 		return -1;
 	run.env = environment.vec.items;
-	if (run_program(&run, NULL, err) == 0)
+	if (run_program(&run, &status, err) == 0)
 		return 0;
-	if (err->kind == ERROR_NOT_FOUND)
+	if (err->kind == ERROR_NOT_FOUND || (status == NOT_THERE && !heard.begun))
 		return error_hint(err, "; install the package mmdebstrap");
 	return tell_failure(&heard, err);
 }

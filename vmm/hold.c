@@ -16,19 +16,22 @@ void box_hold_done(struct box_hold *hold)
 	*hold = (struct box_hold){ 0 };
 }
 
-/* While this one waited for the lock, the box may have been renamed, or another have got its name. */
+/* While this one waited for the lock, the box may have been renamed, and another may have got its name. */
 static int check_name(const struct box_hold *hold, const char *name, struct error *err)
 {
-	_cleanup_(virDomainFree_p) virDomainPtr dom = virDomainLookupByName(hold->conn, name);
-	char uuid[VIR_UUID_STRING_BUFLEN] = "";
+	_cleanup_(virDomainFree_p)
+		virDomainPtr dom = virDomainLookupByUUIDString(hold->conn, hold->box.uuid);
+	const char *now = dom ? virDomainGetName(dom) : NULL;
 
-	if (!dom && virt_last_code() != VIR_ERR_NO_DOMAIN)
+	if (!dom && virt_last_code() == VIR_ERR_NO_DOMAIN)
+		return error_set(err, ERROR_NOT_FOUND, "no such box: %s", name);
+	if (!now)
 		return error_virt(err, "cannot look up box '%s'", name);
-	if (dom && virDomainGetUUIDString(dom, uuid) < 0)
-		return error_virt(err, "cannot read the UUID of '%s'", name);
-	return str_equal(uuid, hold->box.uuid)
+	return str_equal(now, name)
 		       ? 0
-		       : error_set(err, ERROR_NOT_FOUND, "no such box: %s", name);
+		       : error_set(err, ERROR_BUSY,
+				 "box '%s' was renamed to '%s' while this waited for it, and nothing else was done",
+				 name, now);
 }
 
 int box_hold(virConnectPtr conn, const char *name, uint64_t wait_ms, struct box_hold *ret,

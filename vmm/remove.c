@@ -150,14 +150,6 @@ int box_discard(struct box_hold *hold, const struct steps_observer *observer, st
 	return steps_run("rm", steps, ARRAY_LEN(steps), hold, observer, err);
 }
 
-static bool was_going(const struct box_meta *meta)
-{
-	const char *name = meta->operation.name;
-
-	return str_equal(name, OPERATION_CREATING) || str_equal(name, OPERATION_REMOVING) ||
-	       str_equal(name, OPERATION_EPHEMERAL);
-}
-
 int box_remove(virConnectPtr conn, const char *name, const struct steps_observer *observer,
 	struct error *err)
 {
@@ -169,7 +161,7 @@ int box_remove(virConnectPtr conn, const char *name, const struct steps_observer
 		return -1;
 	if (box_hold(conn, name, LOCK_WAIT_MS, &hold, err) < 0) {
 		/* one that was half made or half removed has just gone: that is what was asked for */
-		if (err->kind != ERROR_NOT_FOUND || !was_going(&before.meta))
+		if (err->kind != ERROR_NOT_FOUND || !*before.meta.operation.name)
 			return -1;
 		error_clear(err);
 		return 0;

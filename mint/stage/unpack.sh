@@ -8,6 +8,6 @@ probe=$1/.node
 if mknod -m 0 "$probe" c 1 3 2>/dev/null; then
 	rm "$probe"
 else
-	words+=(--anchored --exclude='./dev/*')
+	words+=(--anchored --exclude='./dev/*' --exclude='dev/*')
 fi
 exec tar "${words[@]}" --extract --file "$2" --directory "$1"

@@ -5,42 +5,8 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "tests/unit/vmm/sample-meta.h"
 #include "vmm/metadata.h"
-
-static void fill(struct box_meta *m)
-{
-	struct error err = { 0 };
-
-	*m = (struct box_meta){
-		.schema = 1,
-		.template = "codex",
-		.user = "codex",
-		.clone = true,
-		.source = "web/logged-in",
-		.created = 1767323045,
-		.image = "golden-codex-0123456789abcdef.qcow2",
-		.digest = "aa00",
-		.agent = "0.1.0",
-		.address = 0x0a580002,
-		.tap = "bxt01234567",
-		.identity = META_IDENTITY_VERIFIED,
-		.operation = { .name = "snapshot",
-			.since = 1767323046,
-			.holder = "ann@desk pid 71",
-			.subject = "two",
-			.layer = "box-u-3.qcow2" },
-	};
-	assert_ok(meta_doors_push(&m->doors, (struct meta_door){ 8080, 18080 }, &err), &err);
-	assert_ok(meta_snapshots_push(&m->snapshots,
-			  (struct meta_snapshot){ "one", "box-u-1.qcow2", 1767323047, true, "" },
-			  &err),
-		&err);
-	assert_ok(meta_snapshots_push(&m->snapshots,
-			  (struct meta_snapshot){
-				  "one.b", "box-u-2.qcow2", 1767323048, false, "live-u-1.mem" },
-			  &err),
-		&err);
-}
 
 static void assert_same(const struct box_meta *a, const struct box_meta *b)
 {
@@ -78,7 +44,7 @@ static void test_round_trip_as_libvirt_gives_it(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	fill(&m);
+	sample_meta(&m);
 	text = meta_format(&m, &err);
 	assert_non_null(text);
 	assert_null(strstr(text, "xmlns"));
@@ -96,7 +62,7 @@ static void test_round_trip_in_a_domain(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	fill(&m);
+	sample_meta(&m);
 	xml_open(w, "domain", NULL);
 	xml_open(w, "metadata", NULL);
 	meta_write(&m, w);
@@ -117,7 +83,7 @@ static void test_copy_is_deep(void **state)
 	_cleanup_meta_ struct box_meta copy = { 0 };
 
 	(void)state;
-	fill(&m);
+	sample_meta(&m);
 	assert_ok(meta_copy(&m, &copy, &err), &err);
 	assert_same(&m, &copy);
 	assert_ptr_not_equal(m.doors.items, copy.doors.items);
