@@ -765,7 +765,7 @@ static void test_freeze(void **state)
 	assert_ok(guest_thaw(g, &quick, &err), &err);
 	free(text);
 	text = sh_once(
-		"for i in $(seq 50); do [ -e /run/during ] && break; sleep 0.1; done; cat /run/during /mnt/during");
+		"for i in $(seq 50); do [ -s /run/during ] && break; sleep 0.1; done; cat /run/during /mnt/during");
 	assert_string_equal(text, "written\nx\n");
 	/* A host that goes away leaves nothing frozen. */
 	assert_ok(guest_freeze(g, 60000, &quick, &err), &err);
