@@ -21,6 +21,7 @@
 #include <termios.h>
 
 #include "agent/login-memory.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum {

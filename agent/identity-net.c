@@ -18,6 +18,7 @@
 #include "agent/frame-field.h"
 #include "agent/identity-item.h"
 #include "agent/source.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/parse.h"
 

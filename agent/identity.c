@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/identity-item.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -85,14 +85,6 @@ static int wish_read(struct wish *w, const void *request, size_t len, struct err
 		}
 	}
 	return found;
-}
-
-static uint64_t clock_us(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
 static void put_time(struct str *answer, const char *item, uint64_t usec)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/source.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/str.h"
 

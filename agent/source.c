@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EVENTS = EPOLLIN | EPOLLOUT | EPOLLRDHUP };
@@ -51,12 +50,4 @@ void source_event(struct source *s, uint32_t events)
 		s->writable = true;
 	if (events & (EPOLLHUP | EPOLLERR))
 		s->hangup = true;
-}
-
-uint64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }

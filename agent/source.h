@@ -38,9 +38,6 @@ void source_close(struct source *s, int epoll);
 /* Set flags from an epoll_event's events. */
 void source_event(struct source *s, uint32_t events);
 
-/* Milliseconds of CLOCK_MONOTONIC: the clock of every deadline in the agent. */
-uint64_t clock_ms(void);
-
 /* The earlier of two deadlines, of which 0 stands for none. */
 static inline uint64_t deadline_min(uint64_t a, uint64_t b)
 {

@@ -4,10 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
 
 int fd_write_all(int fd, const void *bytes, size_t len, const char *what, struct error *err)
 {
@@ -55,6 +59,21 @@ int fd_set_nonblock(int fd, struct error *err)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return error_errno(err, errno, "cannot make descriptor %d non-blocking", fd);
 	return 0;
+}
+
+int fd_wait(int fd, short events, uint64_t deadline_ms, struct error *err)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = events };
+		uint64_t now = clock_ms();
+		int n = poll(&p, 1,
+			now >= deadline_ms ? 0 : (int)MIN(deadline_ms - now, (uint64_t)INT32_MAX));
+
+		if (n >= 0)
+			return n;
+		if (errno != EINTR)
+			return error_errno(err, errno, "cannot wait for descriptor %d", fd);
+	}
 }
 
 int file_read(int dirfd, const char *path, size_t max, struct str *into, struct error *err)

@@ -3,6 +3,7 @@
 #ifndef BASE_FD_H
 #define BASE_FD_H
 
+#include <stdint.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ int fd_write_all(
 /* Read until end of file; more than max bytes is an error (kind ERROR_INVALID). Appends to into. */
 int fd_read_all(
 	int fd, size_t max, struct str *into, const char *what, struct error *err) MUST_CHECK;
+
+/*
+ * Wait for events of poll(2) until a deadline of clock_ms: 1 they are there, 0 time is over. Looks once
+ * even when the deadline is past.
+ */
+int fd_wait(int fd, short events, uint64_t deadline_ms, struct error *err) MUST_CHECK;
 
 int fd_set_nonblock(int fd, struct error *err) MUST_CHECK;
 

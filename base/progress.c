@@ -16,18 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
 #include "base/str.h"
 
 enum { TICK_MS = 100, KEEP_US = 1000000, COLUMNS_DEFAULT = 80 };
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
 
 /* Progress that cannot be written is not worth an error: the work goes on. */
 static void emit(struct progress *p, const struct str *text)
@@ -106,7 +99,7 @@ static void draw(struct progress *p)
 
 	if (!step || p->mode != PROGRESS_LIVE)
 		return;
-	usec = now_us() - step->begun;
+	usec = clock_us() - step->begun;
 	str_printf(&line, "box: %s", step->doing);
 	if (step->detail[0])
 		str_printf(&line, ": %s", step->detail);
@@ -158,7 +151,7 @@ void progress_init(struct progress *p, int fd, enum progress_mode mode, bool tim
 {
 	pthread_condattr_t attr;
 
-	*p = (struct progress){ .fd = fd, .mode = mode, .timing = timing, .started = now_us() };
+	*p = (struct progress){ .fd = fd, .mode = mode, .timing = timing, .started = clock_us() };
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -178,7 +171,7 @@ void progress_done(struct progress *p)
 		pthread_join(p->thread, NULL);
 	erase(p);
 	if (p->timing)
-		emitf(p, "box: timing total %.1f ms\n", (double)(now_us() - p->started) / 1000);
+		emitf(p, "box: timing total %.1f ms\n", (double)(clock_us() - p->started) / 1000);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->wake);
 	*p = (struct progress){ 0 };
@@ -196,7 +189,7 @@ void progress_begin(struct progress *p, const char *operation, const char *name,
 	pthread_mutex_lock(&p->lock);
 	if (p->depth++ < PROGRESS_DEPTH_MAX) {
 		step = &p->stack[p->depth - 1];
-		*step = (struct progress_step){ .begun = now_us() };
+		*step = (struct progress_step){ .begun = clock_us() };
 		snprintf(step->name, sizeof(step->name), "%s.%s", operation, name);
 		snprintf(step->doing, sizeof(step->doing), "%s", doing ? doing : "");
 		if (p->mode == PROGRESS_PLAIN && step->doing[0])
@@ -208,7 +201,7 @@ void progress_begin(struct progress *p, const char *operation, const char *name,
 
 static void end_step(struct progress *p, const struct progress_step *step)
 {
-	uint64_t usec = now_us() - step->begun;
+	uint64_t usec = clock_us() - step->begun;
 	_cleanup_str_ struct str line = STR_INIT;
 
 	erase(p);

@@ -16,8 +16,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum {
@@ -36,14 +36,6 @@ struct child {
 	bool overflow, terminated, interrupted;
 	uint64_t deadline; /* milliseconds of CLOCK_MONOTONIC, 0: none */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static void child_done(struct child *c)
 {
@@ -119,7 +111,7 @@ static int child_start(struct child *c, struct error *err)
 	}
 	c->out = fd_take(&out[0]);
 	c->errs = fd_take(&errs[0]);
-	c->deadline = run->timeout_ms ? now_ms() + run->timeout_ms : 0;
+	c->deadline = run->timeout_ms ? clock_ms() + run->timeout_ms : 0;
 	ret = 0;
 out:
 	for (int i = 0; i < 2; i++) {
@@ -209,7 +201,7 @@ static void drain(struct child *c, int *fd, void (*take)(struct child *, const c
 /* Milliseconds that poll may wait; past the deadline the child is signalled. */
 static int wait_ms(struct child *c, bool *timed_out)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms();
 
 	if (!c->deadline)
 		return -1;
@@ -225,7 +217,7 @@ static int wait_ms(struct child *c, bool *timed_out)
 static void child_interrupt(struct child *c)
 {
 	c->interrupted = c->terminated = true;
-	c->deadline = now_ms() + CLEAN_UP_MS;
+	c->deadline = clock_ms() + CLEAN_UP_MS;
 	(void)kill(-c->pid, SIGTERM);
 }
 

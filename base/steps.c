@@ -5,18 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
 
 /* True when BOX_FAULT asks for a failure after this step. SIGKILL and SIGSTOP happen here. */
 static bool fault_asked(const char *operation, const char *step)
@@ -40,14 +32,14 @@ static bool fault_asked(const char *operation, const char *step)
 static int run_one(const char *operation, const struct step *step, void *ctx,
 	const struct steps_observer *observer, struct error *err)
 {
-	uint64_t begin = now_us();
+	uint64_t begin = clock_us();
 	int ret;
 
 	if (observer && observer->begin)
 		observer->begin(operation, step, observer->data);
 	ret = step->run(ctx, err);
 	if (observer && observer->end)
-		observer->end(operation, step, now_us() - begin, observer->data);
+		observer->end(operation, step, clock_us() - begin, observer->data);
 	return ret;
 }
 

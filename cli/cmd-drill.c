@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/box-text.h"
 #include "cli/drill-boxes.h"
@@ -141,7 +142,7 @@ static void op_verdict(void *ctx, size_t claim, const struct drill_result *resul
 {
 	struct drill *d = ctx;
 
-	d->claim_ms[claim] = virt_now_ms() - d->probes_begun;
+	d->claim_ms[claim] = clock_ms() - d->probes_begun;
 	if (d->session->global.json || d->silent)
 		return;
 	progress_pause(&d->session->progress);
@@ -169,7 +170,7 @@ static int make_boxes(struct drill *d, const char *given, struct error *err)
 		given ? "making a peer" : "making two boxes");
 	ret = drill_boxes_make(&d->boxes, given, err);
 	progress_end(&d->session->progress);
-	d->boxes_ms = virt_now_ms() - d->started;
+	d->boxes_ms = clock_ms() - d->started;
 	return ret;
 }
 
@@ -202,11 +203,11 @@ static int probe(struct drill *d, struct error *err)
 		.ctx = d,
 	};
 	d->run.interrupt_fd = interrupt_fd();
-	d->probes_begun = virt_now_ms();
+	d->probes_begun = clock_ms();
 	ret = drill_run(&d->run, err);
 	if (d->running)
 		progress_end(&d->session->progress);
-	d->probes_ms = virt_now_ms() - d->probes_begun;
+	d->probes_ms = clock_ms() - d->probes_begun;
 	return ret;
 }
 
@@ -275,7 +276,7 @@ int cmd_drill(struct session *s, const struct call *call, struct error *err)
 		.session = s,
 		.options = call->options,
 		.begun = (int64_t)time(NULL),
-		.started = virt_now_ms(),
+		.started = clock_ms(),
 	};
 	const char *given = call->count ? call->args[0] : NULL;
 	struct error removal = { 0 };

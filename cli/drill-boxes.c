@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/interrupt.h"
 #include "images/place.h"
@@ -91,10 +92,10 @@ static int keeper_failed(const struct drill_boxes *b, size_t which, struct error
 static int await_boxes(struct drill_boxes *b, struct error *err)
 {
 	struct drill_wait wait = keeper_wait(b);
-	uint64_t deadline = virt_now_ms() + LIFECYCLE_READY_MS;
+	uint64_t deadline = clock_ms() + LIFECYCLE_READY_MS;
 
 	for (;;) {
-		uint64_t now = virt_now_ms();
+		uint64_t now = clock_ms();
 		bool all = true;
 
 		for (size_t i = 0; i < 2; i++) {
@@ -119,7 +120,7 @@ int drill_boxes_door(
 {
 	struct drill_link *keeper = &b->keepers[DRILL_B];
 	struct drill_wait wait = keeper_wait(b);
-	uint64_t deadline = virt_now_ms() + DOOR_MS;
+	uint64_t deadline = clock_ms() + DOOR_MS;
 
 	b->answered = false;
 	if (open)
@@ -127,7 +128,7 @@ int drill_boxes_door(
 	else
 		drill_link_send(keeper, "shut %u", port);
 	while (!b->answered) {
-		uint64_t now = virt_now_ms();
+		uint64_t now = clock_ms();
 
 		if (!drill_link_alive(keeper) || now >= deadline)
 			return error_set(err, ERROR_FAILED, "the peer's keeper does not answer");

@@ -2,8 +2,8 @@
 #include "mint/event.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 
 /* An object that could not be made says nothing: a mint does not fail for its progress. */
@@ -73,11 +73,8 @@ void event_note(const char *text)
 static bool is_due(void)
 {
 	static uint64_t last;
-	struct timespec ts;
-	uint64_t now;
+	uint64_t now = clock_ms() / 100;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (uint64_t)ts.tv_sec * 10 + (uint64_t)ts.tv_nsec / 100000000;
 	if (now == last)
 		return false;
 	last = now;

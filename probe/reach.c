@@ -11,34 +11,11 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum { TOKEN_MAX = 64 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-/* Wait for events until the deadline: 1 ready, 0 time is over, -1 error. */
-static int wait_for(int fd, short events, uint64_t deadline, struct error *err)
-{
-	for (;;) {
-		struct pollfd p = { .fd = fd, .events = events };
-		uint64_t now = now_ms();
-		int n = poll(&p, 1, now >= deadline ? 0 : (int)(deadline - now));
-
-		if (n >= 0)
-			return n;
-		if (errno != EINTR)
-			return error_errno(err, errno, "cannot wait for an answer");
-	}
-}
 
 /* Who sent the ICMP error behind a failed call; 0 when it was nobody's word but our own stack's. */
 static uint32_t offender(int fd)
@@ -128,7 +105,7 @@ int reach_tcp(const struct reach_target *target, struct reach *ret, struct error
 		return -1;
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 && errno != EINPROGRESS)
 		return settle(fd, errno, ret, err);
-	ready = wait_for(fd, POLLOUT, now_ms() + target->timeout, err);
+	ready = fd_wait(fd, POLLOUT, clock_ms() + target->timeout, err);
 	if (ready < 0)
 		return -1;
 	if (ready == 0)
@@ -154,7 +131,7 @@ int reach_udp(const struct reach_target *target, struct reach *ret, struct error
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
 		send(fd, payload, strlen(payload), 0) < 0)
 		return settle(fd, errno, ret, err);
-	ready = wait_for(fd, POLLIN, now_ms() + target->timeout, err);
+	ready = fd_wait(fd, POLLIN, clock_ms() + target->timeout, err);
 	if (ready < 0)
 		return -1;
 	if (ready == 0)
@@ -224,7 +201,7 @@ int reach_icmp(const struct reach_target *target, struct reach *ret, struct erro
 	uint8_t echo[8 + TOKEN_MAX];
 	size_t len = echo_build(target->token, echo);
 	struct sockaddr_in to = address(target);
-	uint64_t deadline = now_ms() + target->timeout;
+	uint64_t deadline = clock_ms() + target->timeout;
 
 	to.sin_port = 0;
 	if (fd < 0)
@@ -235,7 +212,7 @@ int reach_icmp(const struct reach_target *target, struct reach *ret, struct erro
 		uint8_t buf[1500];
 		struct sockaddr_in from = { 0 };
 		socklen_t from_len = sizeof(from);
-		int ready = wait_for(fd, POLLIN, deadline, err);
+		int ready = fd_wait(fd, POLLIN, deadline, err);
 		ssize_t n;
 
 		if (ready < 0)

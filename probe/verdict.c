@@ -12,8 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "probe/packet.h"
 #include "probe/reach.h"
@@ -28,29 +28,6 @@ static const char *const verdict_names[] = {
 const char *verdict_name(enum verdict v)
 {
 	return verdict_names[v];
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-/* Wait for events until the deadline: 1 ready, 0 time is over, -1 error. */
-static int wait_for(int fd, short events, uint64_t deadline, struct error *err)
-{
-	for (;;) {
-		struct pollfd p = { .fd = fd, .events = events };
-		uint64_t now = now_ms();
-		int n = poll(&p, 1, now >= deadline ? 0 : (int)(deadline - now));
-
-		if (n >= 0)
-			return n;
-		if (errno != EINTR)
-			return error_errno(err, errno, "cannot wait for an answer");
-	}
 }
 
 /* What an errno of a connect, send or receive says of the far end; -1: it says nothing of it. */
@@ -159,7 +136,7 @@ int probe_arp(const char *iface, uint32_t addr, unsigned timeout, enum verdict *
 	_cleanup_close_ int fd = open_socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ARP), err);
 	struct packet ask = { .kind = PACKET_ARP_REQUEST, .dst_ip = addr };
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ARP) };
-	uint64_t deadline = now_ms() + timeout;
+	uint64_t deadline = clock_ms() + timeout;
 	uint8_t frame[PACKET_MAX];
 	size_t len;
 
@@ -171,7 +148,7 @@ int probe_arp(const char *iface, uint32_t addr, unsigned timeout, enum verdict *
 		return error_errno(err, errno, "cannot send on '%s'", iface);
 	for (;;) {
 		uint32_t wanted = htonl(addr);
-		int ready = wait_for(fd, POLLIN, deadline, err);
+		int ready = fd_wait(fd, POLLIN, deadline, err);
 
 		if (ready < 0)
 			return -1;
@@ -281,7 +258,7 @@ int probe_dns(uint32_t server, const char *name, unsigned type, unsigned timeout
 {
 	_cleanup_close_ int fd = open_socket(AF_INET, SOCK_DGRAM, 0, err);
 	struct sockaddr_in to = address(server, 53);
-	uint64_t deadline = now_ms() + timeout;
+	uint64_t deadline = clock_ms() + timeout;
 	uint8_t msg[DNS_MAX];
 	uint16_t id = 0;
 	size_t len = 0;
@@ -295,7 +272,7 @@ int probe_dns(uint32_t server, const char *name, unsigned type, unsigned timeout
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 || send(fd, msg, len, 0) < 0)
 		return settle(errno, ret, err);
 	for (;;) {
-		int ready = wait_for(fd, POLLIN, deadline, err);
+		int ready = fd_wait(fd, POLLIN, deadline, err);
 		ssize_t n;
 
 		if (ready < 0)

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum {
@@ -26,14 +26,6 @@ enum {
 		<< 20, /* of the kernel, for each socket: a busy host must not make us lose frames */
 	SEEN_MAX = 8192, /* a power of two; combinations printed */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 int token_find(const uint8_t *bytes, size_t len, const char *prefix,
 	char ret[TOKEN_PREFIX_MAX + TOKEN_TAIL_MAX + 1])
@@ -175,7 +167,7 @@ int watch_tokens(const char *iface, const char *prefix, unsigned duration, struc
 	_cleanup_close_ int fd = socket(
 		AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
 	struct sockaddr_ll on = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-	uint64_t deadline = now_ms() + duration;
+	uint64_t deadline = clock_ms() + duration;
 	static struct seen seen;
 
 	if (iface)
@@ -188,7 +180,7 @@ int watch_tokens(const char *iface, const char *prefix, unsigned duration, struc
 	fflush(stdout);
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		uint64_t now = now_ms();
+		uint64_t now = clock_ms();
 
 		if (now >= deadline)
 			return 0;
@@ -244,7 +236,7 @@ int catch_tokens(
 	const char *prefix, uint16_t port, const char *device, unsigned duration, struct error *err)
 {
 	struct pollfd fds[CATCH_SOCKETS];
-	uint64_t deadline = now_ms() + duration;
+	uint64_t deadline = clock_ms() + duration;
 	static struct seen seen;
 	bool raw = true;
 
@@ -263,7 +255,7 @@ int catch_tokens(
 	printf(raw ? "ready raw\n" : "ready\n");
 	fflush(stdout);
 	for (;;) {
-		uint64_t now = now_ms();
+		uint64_t now = clock_ms();
 
 		if (now >= deadline)
 			return 0;

@@ -11,32 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-/* Wait for something to read until the deadline: 1 ready, 0 time is over, -1 error. */
-static int wait_readable(int fd, uint64_t deadline, struct error *err)
-{
-	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		uint64_t now = now_ms();
-		int n = now >= deadline ? 0 : poll(&p, 1, (int)(deadline - now));
-
-		if (n >= 0)
-			return n;
-		if (errno != EINTR)
-			return error_errno(err, errno, "cannot wait for arrivals");
-	}
-}
 
 static void print_frame(const uint8_t *f, size_t len)
 {
@@ -56,18 +33,18 @@ int watch_frames(
 		.sll_protocol = htons(ETH_P_ALL),
 		.sll_ifindex = (int)if_nametoindex(iface),
 	};
-	uint64_t deadline = now_ms() + duration;
+	uint64_t deadline = clock_ms() + duration;
 	unsigned seen = 0;
 
 	if (fd < 0 || !on.sll_ifindex || bind(fd, (struct sockaddr *)&on, sizeof(on)) < 0)
 		return error_errno(err, errno, "cannot watch interface '%s'", iface);
 	printf("ready\n");
 	fflush(stdout);
-	while (!count || seen < count) {
+	while ((!count || seen < count) && clock_ms() < deadline) {
 		struct sockaddr_ll from = { 0 };
 		socklen_t from_len = sizeof(from);
 		uint8_t frame[2048];
-		int ready = wait_readable(fd, deadline, err);
+		int ready = fd_wait(fd, POLLIN, deadline, err);
 		ssize_t n;
 
 		if (ready <= 0)
@@ -117,7 +94,7 @@ int watch_port(bool tcp, uint16_t port, unsigned duration, unsigned count, struc
 	_cleanup_close_ int fd = socket(
 		AF_INET, (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct sockaddr_in on = { .sin_family = AF_INET, .sin_port = htons(port) };
-	uint64_t deadline = now_ms() + duration;
+	uint64_t deadline = clock_ms() + duration;
 	int yes = 1;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
@@ -125,8 +102,8 @@ int watch_port(bool tcp, uint16_t port, unsigned duration, unsigned count, struc
 		return error_errno(err, errno, "cannot listen on port %u", port);
 	printf("ready\n");
 	fflush(stdout);
-	for (unsigned seen = 0; !count || seen < count; seen++) {
-		int ready = wait_readable(fd, deadline, err);
+	for (unsigned seen = 0; (!count || seen < count) && clock_ms() < deadline; seen++) {
+		int ready = fd_wait(fd, POLLIN, deadline, err);
 
 		if (ready <= 0)
 			return ready;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/xml.h"
 
@@ -100,7 +101,7 @@ static int job_result(const struct job *job, struct error *err)
 static int job_wait(struct job *job, struct error *err)
 {
 	while (!job->ended) {
-		int ret = virt_wait(job->conn, &job->ended, virt_now_ms() + LOOK_AGAIN_MS, err);
+		int ret = virt_wait(job->conn, &job->ended, clock_ms() + LOOK_AGAIN_MS, err);
 
 		if (ret < 0) {
 			job_cancel(job);
@@ -249,17 +250,17 @@ int chain_layer_in_use(virConnectPtr conn, const char *uuid, const char *layer, 
  */
 static int snapshot_wait(virConnectPtr conn, virDomainPtr dom, struct error *err)
 {
-	uint64_t deadline = virt_now_ms() + SNAPSHOT_WAIT_MS;
+	uint64_t deadline = clock_ms() + SNAPSHOT_WAIT_MS;
 	const bool never = false;
 	virDomainJobInfo info;
 
 	while (virDomainGetJobInfo(dom, &info) == 0 &&
 		(info.type == VIR_DOMAIN_JOB_BOUNDED || info.type == VIR_DOMAIN_JOB_UNBOUNDED)) {
-		if (virt_now_ms() >= deadline)
+		if (clock_ms() >= deadline)
 			return error_set(err, ERROR_BUSY,
 				"libvirtd is still at work on '%s'; see: virsh domjobinfo %s",
 				virDomainGetName(dom), virDomainGetName(dom));
-		if (virt_wait(conn, &never, virt_now_ms() + SNAPSHOT_LOOK_MS, err) < 0)
+		if (virt_wait(conn, &never, clock_ms() + SNAPSHOT_LOOK_MS, err) < 0)
 			return -1;
 	}
 	return 0;

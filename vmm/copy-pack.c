@@ -15,9 +15,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "vmm/copy-archive.h"
 #include "vmm/copy-name.h"
@@ -156,11 +156,8 @@ static int describe(
 
 static void show(struct pack *p, bool always)
 {
-	struct timespec ts;
-	uint64_t now;
+	uint64_t now = clock_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 	if (!p->observer->progress || (!always && now < p->shown_at + PROGRESS_MS))
 		return;
 	p->shown_at = now;

@@ -21,9 +21,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "vmm/copy-archive.h"
 #include "vmm/copy-name.h"
@@ -45,14 +45,6 @@ struct unpack {
 	uint64_t entries, claimed, done, shown_at;
 	bool tree, begun;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static void unpack_done(struct unpack *u)
 {
@@ -295,7 +287,7 @@ static int judge(
 
 static void show(struct unpack *u)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms();
 
 	if (!u->observer->progress || now < u->shown_at + PROGRESS_MS)
 		return;

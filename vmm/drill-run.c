@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "probe/serve.h"
@@ -55,7 +56,7 @@ struct runner {
 	struct helper helpers[DRILL_PLACES][3]; /* by id - ID_WATCH */
 	bool facts_ended[2];
 	bool *ended; /* owned; by item */
-	uint64_t last_sight; /* virt_now_ms */
+	uint64_t last_sight; /* clock_ms */
 	uint64_t last_line; /* the same: somebody is still at work */
 	bool door_open;
 };
@@ -118,14 +119,14 @@ static void on_line(size_t n, unsigned id, const char *text, void *data)
 {
 	struct runner *r = data;
 
-	r->last_line = virt_now_ms();
+	r->last_line = clock_ms();
 	if (id == ID_FACTS) {
 		on_facts(r, n, text);
 	} else if (id > ID_FACTS && id <= ID_LISTEN) {
 		on_helper(&r->helpers[n][id - ID_WATCH], text);
 		if (id != ID_LISTEN &&
 			drill_take_sight(r->run->world, &r->run->plan, (enum drill_place)n, text))
-			r->last_sight = virt_now_ms();
+			r->last_sight = clock_ms();
 	} else if (id <= r->run->plan.items.len) {
 		on_item(r, n, id - 1, text);
 	}
@@ -138,11 +139,11 @@ static void on_line(size_t n, unsigned id, const char *text, void *data)
 static int turn_until(struct runner *r, bool (*done)(const struct runner *r), unsigned timeout_ms,
 	struct error *err)
 {
-	uint64_t begun = virt_now_ms();
+	uint64_t begun = clock_ms();
 
 	r->last_line = begun;
 	while (!done(r)) {
-		uint64_t now = virt_now_ms();
+		uint64_t now = clock_ms();
 		uint64_t deadline = MIN(r->last_line + timeout_ms, begun + MOST_MS);
 
 		if (now >= deadline)
@@ -410,11 +411,11 @@ static unsigned round_limit(const struct runner *r, unsigned round)
 
 static int settle(struct runner *r, struct error *err)
 {
-	uint64_t deadline = virt_now_ms() + SETTLE_MS;
+	uint64_t deadline = clock_ms() + SETTLE_MS;
 
-	r->last_sight = virt_now_ms();
+	r->last_sight = clock_ms();
 	for (;;) {
-		uint64_t now = virt_now_ms(), until = MIN(r->last_sight + QUIET_MS, deadline);
+		uint64_t now = clock_ms(), until = MIN(r->last_sight + QUIET_MS, deadline);
 
 		if (now >= until)
 			return 0;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "agent/frame-stream.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "vmm/guest-session.h"
 #include "vmm/virt.h"
@@ -192,12 +193,12 @@ static int send_request(struct pump *p, struct error *err)
 		frame_set_u16(size + 2, (uint16_t)MIN(r->cols, 65535u));
 		field_put(&fields, FIELD_WINDOW_SIZE, size, sizeof(size));
 	}
-	if (guest_send(p->g, FRAME_EXEC, &fields, virt_now_ms() + START_MS, err) < 0)
+	if (guest_send(p->g, FRAME_EXEC, &fields, clock_ms() + START_MS, err) < 0)
 		return -1;
 	if (p->in_tap.fd < 0)
 		frame_outlet_eof(&p->in, &p->g->writer);
 	if (r->timeout_ms)
-		p->overtime = virt_now_ms() + r->timeout_ms + OVERTIME_MS;
+		p->overtime = clock_ms() + r->timeout_ms + OVERTIME_MS;
 	return 0;
 }
 
@@ -410,7 +411,7 @@ static void want(struct pump *p)
 /* The box had its time limit, and then some, and does not end the command. */
 static bool is_overdue(const struct pump *p)
 {
-	return p->overtime && virt_now_ms() >= p->overtime && !p->exited && !p->out.len &&
+	return p->overtime && clock_ms() >= p->overtime && !p->exited && !p->out.len &&
 	       !p->errs.len;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "vmm/virt.h"
 
 unsigned guest_stall_ms = 30000;
@@ -43,7 +44,7 @@ int guest_wait_begin(
 		if (g->interrupt_watch < 0)
 			return error_virt(err, "cannot watch for signals");
 	}
-	*ret_deadline = virt_now_ms() + ms;
+	*ret_deadline = clock_ms() + ms;
 	return 0;
 }
 
@@ -70,7 +71,7 @@ static int pump_in(struct guest *g, struct error *err)
 	if (n == 0)
 		g->ended = true;
 	frame_reader_add(&g->reader, (size_t)n);
-	g->last_byte = virt_now_ms();
+	g->last_byte = clock_ms();
 	return 1;
 }
 
@@ -114,7 +115,7 @@ static uint64_t turn_deadline(const struct guest *g, uint64_t deadline)
 
 int guest_turn(struct guest *g, uint64_t deadline, struct error *err)
 {
-	uint64_t now = virt_now_ms(), until = turn_deadline(g, deadline);
+	uint64_t now = clock_ms(), until = turn_deadline(g, deadline);
 	size_t pending, space;
 
 	if (g->ended)
@@ -200,7 +201,7 @@ int guest_await(struct guest *g, uint64_t deadline, struct frame *ret, struct er
 			return -1;
 		if (moved)
 			continue;
-		if (virt_now_ms() >= deadline)
+		if (clock_ms() >= deadline)
 			return error_set(
 				err, ERROR_TIMEOUT, "the agent of the box did not answer in time");
 		if (guest_turn(g, deadline, err) < 0)
@@ -228,7 +229,7 @@ int guest_send(struct guest *g, enum frame_type type, const struct str *fields, 
 		}
 		if (at == fields->len)
 			return 0;
-		if (virt_now_ms() >= deadline)
+		if (clock_ms() >= deadline)
 			return error_set(
 				err, ERROR_TIMEOUT, "the agent of the box takes no request");
 		if (guest_pump(g, err) < 0)
@@ -325,7 +326,7 @@ static int find_echo(struct guest *g, struct error *err)
 
 static int shake_hands(struct guest *g, const struct guest_wait *wait, struct error *err)
 {
-	uint64_t begin = virt_now_ms(), deadline;
+	uint64_t begin = clock_ms(), deadline;
 	int found, moved = 0;
 
 	if (getrandom(g->nonce, sizeof(g->nonce), 0) != sizeof(g->nonce))
@@ -337,13 +338,13 @@ static int shake_hands(struct guest *g, const struct guest_wait *wait, struct er
 		moved = guest_pump(g, err);
 		if (moved < 0)
 			return -1;
-		if (virt_now_ms() >= deadline)
+		if (clock_ms() >= deadline)
 			return error_set(err, ERROR_UNREACHABLE,
 				"the agent in the box has not answered for %u s",
-				(unsigned)((virt_now_ms() - begin) / 1000));
+				(unsigned)((clock_ms() - begin) / 1000));
 		if (moved)
 			continue;
-		g->last_byte = virt_now_ms(); /* what comes before the echo is not a frame */
+		g->last_byte = clock_ms(); /* what comes before the echo is not a frame */
 		if (guest_turn(g, deadline, err) < 0)
 			return -1;
 	}

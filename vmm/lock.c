@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -342,13 +343,13 @@ static int try_once(virStoragePoolPtr pool, const struct lock_holder *self,
 static int acquire(virStoragePoolPtr pool, const struct lock_holder *self, const char *name,
 	uint64_t wait_ms, struct error *err)
 {
-	uint64_t deadline = virt_now_ms() + wait_ms;
+	uint64_t deadline = clock_ms() + wait_ms;
 	uint64_t pause = PAUSE_MIN_MS;
 	struct lock_holder other = { 0 };
 	int got;
 
 	while ((got = try_once(pool, self, &other, err)) == 0) {
-		if (virt_now_ms() >= deadline)
+		if (clock_ms() >= deadline)
 			return busy(&other, name, err);
 		if (virt_interrupted())
 			return error_set(err, ERROR_INTERRUPTED, "interrupted");

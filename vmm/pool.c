@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/xml.h"
@@ -200,14 +201,14 @@ int pool_free_bytes(virStoragePoolPtr pool, uint64_t *ret, struct error *err)
 
 int pool_refresh(virStoragePoolPtr pool, struct error *err)
 {
-	uint64_t deadline = virt_now_ms() + REFRESH_WAIT_MS;
+	uint64_t deadline = clock_ms() + REFRESH_WAIT_MS;
 	const struct timespec pause = { .tv_nsec = REFRESH_PAUSE_MS * 1000000L };
 	struct error failed = { 0 };
 
 	/* libvirt has no event for the end of a transfer; a connection that is gone never comes back */
 	while (virStoragePoolRefresh(pool, 0) < 0) {
 		(void)error_virt(&failed, "cannot read the storage pool '" POOL_NAME "' again");
-		if (virt_now_ms() >= deadline ||
+		if (clock_ms() >= deadline ||
 			virConnectIsAlive(virStoragePoolGetConnect(pool)) != 1) {
 			*err = failed;
 			return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "vmm/power.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "vmm/admission.h"
 
@@ -111,21 +112,21 @@ static int press_and_wait(virConnectPtr conn, struct box *box, const bool *stopp
 {
 	int done = 0;
 
-	while (done == 0 && virt_now_ms() < deadline) {
+	while (done == 0 && clock_ms() < deadline) {
 		enum box_state state = BOX_RUNNING;
 
 		if (press_button(box, err) < 0 || box_get_state(box, &state, err) < 0)
 			return -1;
 		if (state == BOX_STOPPED)
 			return 1;
-		done = virt_wait(conn, stopped, MIN(deadline, virt_now_ms() + PRESS_AGAIN_MS), err);
+		done = virt_wait(conn, stopped, MIN(deadline, clock_ms() + PRESS_AGAIN_MS), err);
 	}
 	return done;
 }
 
 int power_down(virConnectPtr conn, struct box *box, uint64_t timeout_ms, struct error *err)
 {
-	uint64_t deadline = virt_now_ms() + timeout_ms;
+	uint64_t deadline = clock_ms() + timeout_ms;
 	enum box_state state = BOX_STOPPED;
 	bool stopped = false;
 	int callback, done;

@@ -2,8 +2,8 @@
 #include "vmm/virt.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -179,14 +179,6 @@ bool virt_is_local(virConnectPtr conn)
 
 /* ---- waiting ---- */
 
-uint64_t virt_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 void virt_interrupt_flag(const volatile sig_atomic_t *flag)
 {
 	interrupt_flag = flag;
@@ -217,7 +209,7 @@ static int wait_once(virConnectPtr conn, struct error *err)
 
 int virt_wait(virConnectPtr conn, const bool *done, uint64_t deadline_ms, struct error *err)
 {
-	uint64_t now = virt_now_ms();
+	uint64_t now = clock_ms();
 	int timer;
 	int ret = 0;
 
@@ -227,7 +219,7 @@ int virt_wait(virConnectPtr conn, const bool *done, uint64_t deadline_ms, struct
 		deadline_ms > now ? (int)MIN(deadline_ms - now, 1u << 30) : 0, wake, NULL, NULL);
 	if (timer < 0)
 		return error_virt(err, "cannot set a timer");
-	while (ret == 0 && !*done && virt_now_ms() < deadline_ms)
+	while (ret == 0 && !*done && clock_ms() < deadline_ms)
 		ret = wait_once(conn, err);
 	(void)virEventRemoveTimeout(timer);
 	if (ret < 0)

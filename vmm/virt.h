@@ -65,12 +65,9 @@ int error_virt(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The code (virErrorNumber) of libvirt's last error; VIR_ERR_OK when there is none. */
 int virt_last_code(void);
 
-/* Milliseconds of the monotonic clock: for deadlines given to virt_wait. */
-uint64_t virt_now_ms(void);
-
 /*
  * Run the event loop until *done is true (a callback sets it), at most until deadline_ms on
- * virt_now_ms's clock. 1 when done, 0 when time ran out, -1 with ERROR_INTERRUPTED when the flag of
+ * clock_ms's clock. 1 when done, 0 when time ran out, -1 with ERROR_INTERRUPTED when the flag of
  * virt_interrupt_flag was raised, ERROR_UNREACHABLE when the connection broke.
  */
 int virt_wait(

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "wire/wire.h"
 
@@ -66,20 +66,12 @@ void virSetErrorFunc(void *userData, virErrorFunc handler)
 
 /* ---- bytes ---- */
 
-uint64_t wire_now(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 int wire_wait(virConnectPtr c, short events, uint64_t deadline)
 {
 	struct pollfd p = { .fd = c->fd, .events = events };
 
 	for (;;) {
-		uint64_t now = wire_now();
+		uint64_t now = clock_ms();
 		int n = now >= deadline ? 0 : poll(&p, 1, (int)(deadline - now));
 
 		if (n > 0)
@@ -122,7 +114,7 @@ int wire_fill(virConnectPtr c)
 
 int wire_write(virConnectPtr c, const uint8_t *bytes, size_t len)
 {
-	uint64_t deadline = wire_now() + WIRE_CALL_MS;
+	uint64_t deadline = clock_ms() + WIRE_CALL_MS;
 
 	while (len) {
 		ssize_t n = send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -148,7 +140,7 @@ int wire_write(virConnectPtr c, const uint8_t *bytes, size_t len)
 
 static int wait_reply(virConnectPtr c, enum wire_procedure procedure, struct wire_in *ret)
 {
-	uint64_t deadline = wire_now() + WIRE_CALL_MS;
+	uint64_t deadline = clock_ms() + WIRE_CALL_MS;
 	struct wire_packet p;
 
 	for (;;) {

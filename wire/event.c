@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/clock.h"
 #include "wire/wire.h"
 
 enum { HANDLES = 16, TIMERS = 8 };
@@ -58,7 +59,7 @@ int virEventRemoveHandle(int watch)
 static void arm(struct timer *t, int every)
 {
 	t->every = every;
-	t->due = every < 0 ? 0 : wire_now() + (uint64_t)every;
+	t->due = every < 0 ? 0 : clock_ms() + (uint64_t)every;
 }
 
 int virEventAddTimeout(int timeout, virEventTimeoutCallback cb, void *opaque, virFreeCallback ff)
@@ -101,7 +102,7 @@ static int handle_events(short revents)
 
 static int sleep_ms(bool due)
 {
-	uint64_t now = wire_now(), first = UINT64_MAX;
+	uint64_t now = clock_ms(), first = UINT64_MAX;
 
 	if (due)
 		return 0;
@@ -115,7 +116,7 @@ static int sleep_ms(bool due)
 
 static void run_timers(void)
 {
-	uint64_t now = wire_now();
+	uint64_t now = clock_ms();
 
 	for (int i = 0; i < TIMERS; i++) {
 		struct timer *t = &timers[i];

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "wire/wire.h"
 
 struct _virStream {
@@ -165,7 +166,7 @@ static int say(virStreamPtr st, enum wire_status status)
 /* Say that we are done and wait until the daemon is: then the port is free for the next. */
 int virStreamFinish(virStreamPtr st)
 {
-	uint64_t deadline = wire_now() + WIRE_CALL_MS;
+	uint64_t deadline = clock_ms() + WIRE_CALL_MS;
 	struct wire_packet p;
 
 	if (st->failed || st->conn->broken)

@@ -120,9 +120,8 @@ bool wire_waits(virConnectPtr conn);
 /* Read what there is, without waiting: 1 something, 0 nothing now, -1 the connection is broken. */
 int wire_fill(virConnectPtr conn) MUST_CHECK;
 
-/* Wait for the descriptor until a deadline of wire_now's clock. 1, or -1 with an error. */
+/* Wait for the descriptor until a deadline of clock_ms's clock. 1, or -1 with an error. */
 int wire_wait(virConnectPtr conn, short events, uint64_t deadline) MUST_CHECK;
-uint64_t wire_now(void);
 
 /* Write all of it, waiting. */
 int wire_write(virConnectPtr conn, const uint8_t *bytes, size_t len) MUST_CHECK;

@@ -9,6 +9,7 @@
  *        agent-guest [--bulk MIB] --domain NAME
  *        agent-guest --child WORK PORT PLACE     a process of a test; PLACE is its folder or domain
  */
+#include "base/clock.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
@@ -176,7 +177,7 @@ static void connect_libvirt(void)
 
 static int start(void **state)
 {
-	uint64_t begin = virt_now_ms();
+	uint64_t begin = clock_ms();
 	struct error err = { 0 };
 	struct guest *g;
 
@@ -192,7 +193,7 @@ static int start(void **state)
 	if (!g)
 		fail_msg("the guest does not answer: %s", err.text);
 	guest_close(g);
-	print_message("first answer after %llu ms\n", (unsigned long long)(virt_now_ms() - begin));
+	print_message("first answer after %llu ms\n", (unsigned long long)(clock_ms() - begin));
 	return 0;
 }
 
@@ -376,7 +377,7 @@ static void test_closed_ends(void **state)
 
 static void test_sessions_in_a_row(void **state)
 {
-	uint64_t begin = virt_now_ms(), execs;
+	uint64_t begin = clock_ms(), execs;
 	const char *argv[] = { "true", NULL };
 	struct guest *g;
 	int status;
@@ -388,14 +389,14 @@ static void test_sessions_in_a_row(void **state)
 		assert_int_equal(status, 0);
 		guest_close(g);
 	}
-	execs = virt_now_ms();
+	execs = clock_ms();
 	g = session(0);
 	for (int i = 0; i < ROW; i++)
 		free(run_request(g, request(argv), &status));
 	guest_close(g);
 	print_message(
 		"%d sessions of one true(1): %.1f ms each; one true(1) in an open session: %.1f ms\n",
-		ROW, (double)(execs - begin) / ROW, (double)(virt_now_ms() - execs) / ROW);
+		ROW, (double)(execs - begin) / ROW, (double)(clock_ms() - execs) / ROW);
 }
 
 /*
@@ -466,7 +467,7 @@ static void stream_for_ever(int port)
 /* A host that vanishes within frames leaves nothing: neither bytes nor processes. */
 static void test_killed_in_mid_stream(void **state)
 {
-	uint64_t begin = virt_now_ms();
+	uint64_t begin = clock_ms();
 	_cleanup_free_ char *text = NULL;
 	struct guest *g;
 	int status;
@@ -489,7 +490,7 @@ static void test_killed_in_mid_stream(void **state)
 	text = sh_once("pidof tee || echo none");
 	assert_string_equal(text, "none\n");
 	print_message("%d aborted sessions in %llu ms\n", ABORTS,
-		(unsigned long long)(virt_now_ms() - begin));
+		(unsigned long long)(clock_ms() - begin));
 }
 
 static void sleep_at_a_terminal(int port)
@@ -594,7 +595,7 @@ static long forget_peak(void)
 
 static void say_rate(const char *what, uint64_t begin)
 {
-	uint64_t ms = virt_now_ms() - begin;
+	uint64_t ms = clock_ms() - begin;
 
 	print_message("%s: %llu MiB, %.1f MB/s, digests and all\n", what,
 		(unsigned long long)bulk_mib,
@@ -615,7 +616,7 @@ static void bulk_from_guest(struct guest *g)
 	_cleanup_free_ char *sent = NULL, *got = NULL;
 	const char *argv[] = { "sh", "-c", stream, NULL };
 	struct guest_exec r = request(argv);
-	uint64_t begin = virt_now_ms();
+	uint64_t begin = clock_ms();
 	struct guest_result result;
 	struct error err = { 0 };
 	int ends[2], sum = memfd_create("sum", MFD_CLOEXEC);
@@ -642,7 +643,7 @@ static void bulk_to_guest(struct guest *g)
 	struct guest_exec r = request(argv);
 	_cleanup_free_ char *stream = NULL, *digest = NULL, *got = NULL, *sent = NULL;
 	int ends[2], status, sum = memfd_create("sum", MFD_CLOEXEC);
-	uint64_t begin = virt_now_ms();
+	uint64_t begin = clock_ms();
 	struct error err = { 0 };
 	pid_t pid;
 

@@ -2,9 +2,11 @@
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 static char folder[] = "/tmp/box-test-fd-XXXXXX";
@@ -71,12 +73,30 @@ static void test_remove_tree_follows_no_link(void **state)
 	assert_ok(file_remove_tree(tree, &err), &err);
 }
 
+static void test_wait_ends_at_its_deadline(void **state)
+{
+	struct error err = { 0 };
+	uint64_t begun = clock_ms();
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fd_wait(ends[0], POLLIN, begun + 30, &err), 0);
+	assert_true(clock_ms() >= begun + 30);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	assert_int_equal(
+		fd_wait(ends[0], POLLIN, 0, &err), 1); /* long past: it looks all the same */
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replace_then_read_gives_the_bytes),
 		cmocka_unit_test(test_read_missing_is_not_found),
 		cmocka_unit_test(test_remove_tree_follows_no_link),
+		cmocka_unit_test(test_wait_ends_at_its_deadline),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, drop_folder);
