@@ -4,6 +4,7 @@
 # micro_pair A B: two boxes in the lab that boot in seconds, from tests/vm/micro-guest.sh: our mark, our
 # channels, the real guest agent, a network device on boxnet with a reserved address, libvirt's hook, and
 # no disk. They go away at the end of the script. Include it behind tests/lib.sh; $scratch is there.
+. "$tests_dir/vm/micro-box.sh"
 
 micro_pair() {
 	local kernel name n=20 status=/var/lib/libvirt/dnsmasq/boxnet.status
@@ -64,55 +65,17 @@ micro_overlay() {
 
 # micro_define NAME KERNEL N: its address ends in N
 micro_define() {
-	local name=$1 kernel=$2 n=$3 uuid channels='' mac i
+	local name=$1 kernel=$2 n=$3 uuid mac
 	uuid=$(cat /proc/sys/kernel/random/uuid)
 	mac=52:54:00:${uuid:24:2}:${uuid:26:2}:${uuid:28:2}
-	for i in {0..15}; do
-		channels+="<channel type='unix'><target type='virtio' name='box.agent.$i'/></channel>"
-	done
-	cat >"$scratch/$name.xml" <<END
-<domain type='qemu'>
-  <name>$name</name>
-  <uuid>$uuid</uuid>
-  <metadata>
-    <box:box xmlns:box='urn:box:domain' schema='1'>
-      <box:template>blank</box:template>
-      <box:user>dev</box:user>
-      <box:origin>mint</box:origin>
-      <box:created>2026-01-02T03:04:05Z</box:created>
-      <box:image digest=''>golden-blank-0123456789abcdef.qcow2</box:image>
-      <box:agent>0.1.0</box:agent>
-      <box:address>10.88.0.$n</box:address>
-      <box:tap>bxt${uuid:0:8}</box:tap>
-    </box:box>
-  </metadata>
-  <memory unit='MiB'>256</memory>
-  <memoryBacking>
-    <nosharepages/>
-  </memoryBacking>
-  <os>
-    <type arch='x86_64' machine='q35'>hvm</type>
-    <kernel>$kernel</kernel>
-    <initrd>$scratch/initrd</initrd>
-    <cmdline>console=ttyS0 quiet no_timer_check micro=$name</cmdline>
-  </os>
-  <features><acpi/></features>
-  <cpu mode='maximum'/>
-  <devices>
-    <interface type='network'>
+	micro_domain "$name" "$uuid" "$n" "$kernel" "$scratch/initrd" "<interface type='network'>
       <mac address='$mac'/>
       <source network='boxnet'/>
       <target dev='bxt${uuid:0:8}'/>
       <model type='virtio'/>
       <port isolated='yes'/>
       <rom enabled='no'/>
-    </interface>
-    $channels
-    <console type='pty'><log file='/var/log/libvirt/qemu/$name-console.log'/></console>
-    <memballoon model='none'/>
-  </devices>
-</domain>
-END
+    </interface>" >"$scratch/$name.xml"
 	lab_run virsh -q net-update boxnet add ip-dhcp-host "<host mac='$mac' ip='10.88.0.$n'/>" --live --config >/dev/null
 	on_exit lab_run virsh -q net-update boxnet delete ip-dhcp-host "<host mac='$mac' ip='10.88.0.$n'/>" --live --config
 	on_exit lab_run virsh -q undefine "$name"

@@ -10,23 +10,9 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
 require_command jq virsh
-make_scratch
-name=probe$$
-own_cache
-in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
+. "$tests_dir/vm/own-mint.sh"
 mint() { in_lab box image mint "$@"; }
-pool() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
-cached() { find "$cache/images" -type f ! -name 'seed-*'; }
 work() { find "$cache/work" -mindepth 1 -maxdepth 1; }
-
-# template: its template.yaml is standard input. "user: dev" and the plain base are understood.
-template() {
-	mkdir -p "$scratch/config/box/templates/$name"
-	{
-		echo 'user: dev'
-		cat
-	} >"$scratch/config/box/templates/$name/template.yaml"
-}
 
 before=$(pool)
 
@@ -36,32 +22,32 @@ refused() {
 	assert_status 1 mint "$name"
 	assert_contains "$err" "cannot mint '$name'"
 	assert_contains "$err" "$1"
-	assert_silent "$(cached)" 'the cache'
+	assert_silent "$(there)" 'the cache'
 	assert_silent "$(work)" 'work folders'
 	assert_equal "$before" "$(pool)" 'volumes of the pool'
 }
 
 token=ghp_$(printf '%036d' 7)
-template <<<"bake: [[sh, -c, 'echo machine example.test >/root/.netrc']]"
+dev_template <<<"bake: [[sh, -c, 'echo machine example.test >/root/.netrc']]"
 refused "'/root/.netrc' looks like a file of passwords"
-template <<<"bake: [[sh, -c, 'head -c 3000000 /dev/zero >/opt/data; echo x=$token >>/opt/data']]"
+dev_template <<<"bake: [[sh, -c, 'head -c 3000000 /dev/zero >/opt/data; echo x=$token >>/opt/data']]"
 refused "'/opt/data' looks like a GitHub token"
-template <<<"context: {path: notes, text: 'use $token'}"
+dev_template <<<"context: {path: notes, text: 'use $token'}"
 refused "'/home/dev/notes', which the template gives, looks like a GitHub token"
-template <<<''
+dev_template <<<''
 printf '#cloud-config\nwrite_files: [{path: /etc/x, content: %s}]\n' "$token" \
 	>"$scratch/config/box/templates/$name/user-data.yaml"
 refused "the user-data of template '$name' holds what looks like a GitHub token"
 rm "$scratch/config/box/templates/$name/user-data.yaml"
-template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/codex]]'
+dev_template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/codex]]'
 refused "'/usr/local/bin/codex' belongs to another template"
-template <<<"verify: [sh, -c, 'echo no such luck >&2; exit 3']"
+dev_template <<<"verify: [sh, -c, 'echo no such luck >&2; exit 3']"
 refused "'sh -c echo no such luck >&2; exit 3' failed: no such luck"
 
 # ---- a disk that is full in the middle ----
 
 # The cache is a small file system of this command's own; what it stands on is linked in.
-template <<<"bake: [[sh, -c, 'head -c 200000000 /dev/urandom >/opt/large']]"
+dev_template <<<"bake: [[sh, -c, 'head -c 200000000 /dev/urandom >/opt/large']]"
 mkdir "$scratch/small"
 assert_status 0 in_lab unshare --mount --propagation private sh -euc '
 	mount -t tmpfs -o size=150m tmpfs "$1/small"

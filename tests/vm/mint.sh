@@ -9,40 +9,20 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
 require_command jq virsh qemu-img
-make_scratch
-name=probe$$
-own_cache
-in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
+. "$tests_dir/vm/own-mint.sh"
 mint() { in_lab box image mint "$@"; }
-pool() { lab_run virsh -q vol-list box | awk '{print $1}' | sort; }
 work() { find "$cache/work" -mindepth 1 -maxdepth 1; }
 # state IMAGE: what the list says of it
 state() { in_lab box image list --json | jq -r --arg n "$1" '.images[] | select(.name == $n) | .state'; }
 # the name of the template's newest image
 newest() { in_lab box image info --json "$name" | jq -r .name; }
 
-# template: its template.yaml is standard input. "user: dev" and the plain base are understood.
-template() {
-	mkdir -p "$scratch/config/box/templates/$name"
-	{
-		echo 'user: dev'
-		cat
-	} >"$scratch/config/box/templates/$name/template.yaml"
-}
-
-clean_up() {
-	local manifest
-	for manifest in $(pool | grep -e "^golden-$name-.*json$"); do
-		in_lab box image rm --force --quiet "${manifest%.json}"
-	done
-}
-on_exit clean_up
 in_lab box image prune --force --quiet # what earlier versions left would go below
 before=$(pool)
 
 # ---- two at once: one works, one waits ----
 
-template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/fifth]]
+dev_template <<<'bake: [[cp, /usr/bin/env, /usr/local/bin/fifth]]
 verify: [fifth, --version]'
 mint --json --compress "$name" >"$scratch/one" 2>"$scratch/one.err" &
 first=$!
@@ -83,7 +63,7 @@ echo "an unchanged recipe: $quickest ms"
 
 # killed_at STEP SIGNAL PATTERN: what it started ends by itself, and what it made in the pool is whole or gone
 killed_at() {
-	template <<<"bake: [[cp, /usr/bin/env, /usr/local/bin/fifth], [sh, -c, 'echo $1 >/opt/note']]
+	dev_template <<<"bake: [[cp, /usr/bin/env, /usr/local/bin/fifth], [sh, -c, 'echo $1 >/opt/note']]
 verify: [fifth, --version]"
 	mint --json "$name" >"$scratch/events" 2>/dev/null &
 	wait_until 400 grep -q "\"operation\":\"${1%.*}\",\"name\":\"${1#*.}\"" "$scratch/events"

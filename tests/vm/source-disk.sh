@@ -7,29 +7,14 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
 require_command jq qemu-img virsh
-make_scratch
-name=source$$
-own_cache
-in_lab() { lab_run env XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" "$@"; }
+. "$tests_dir/vm/own-mint.sh"
 disk=$(echo "$cache"/images/base-*.qcow2)
-template() {
-	mkdir -p "$scratch/config/box/templates/$1"
-	cat >"$scratch/config/box/templates/$1/template.yaml"
-}
-there() { find "$cache/images" ! -name 'seed-*' | sort; }
 before=$(there)
 refused() {
 	assert_status 1 in_lab box image mint "$name"
 	assert_contains "$err" "$1"
 	assert_equal "$before" "$(there)" 'the cache'
 }
-clean_up() {
-	local manifest
-	for manifest in $(lab_run virsh -q vol-list box | awk '{print $1}' | grep -e "^golden-$name-.*json$"); do
-		in_lab box image rm --force --quiet "${manifest%.json}"
-	done
-}
-on_exit clean_up
 
 # ---- a local disk ----
 
