@@ -42,3 +42,4 @@ for ((round = 0; round < rounds; round++)); do
 done
 say 'box new, until usable' new "$goal"
 say 'box new and its first box exec' exec
+bench_end
