@@ -42,10 +42,13 @@ cmp "$scratch/in" "$scratch/out" || fail 'cat is not byte-exact'
 sum=$(lab_run "$quick" exec "$box" -- sh -c 'yes | head -c 9000000' | { sleep 2; cksum; })
 assert_equal "$(yes | head -c 9000000 | cksum)" "$sum" 'a slow reader'
 # One that does not read at all holds up the command, and does not fill our memory.
-lab_run sh -c 'echo $$ >"$1/pid"; exec "$2" exec "$3" -- yes' sh "$scratch" "$quick" "$box" | { sleep 4; :; } &
+lab_run sh -c 'echo $$ >"$1/pid"; exec "$2" exec "$3" -- yes' sh "$scratch" "$quick" "$box" |
+	(wait_until 100 test -e "$scratch/read") &
+wait_until 60 test -s "$scratch/pid"
 sleep 3
 memory=$(awk '/VmHWM/ {print $2}' "/proc/$(cat "$scratch/pid")/status")
 [ "$memory" -lt 8192 ] || fail "box-exec holds $memory kB for a reader that does not read"
+touch "$scratch/read"
 wait
 
 # What it does not know is the other's, with the other's words. (Here there is no other: it says so.)

@@ -120,7 +120,7 @@ done
 held_at rename.mark rename one keep
 "$lab" run -- box rm --force one </dev/null >"$scratch/rm" 2>&1 &
 rm=$!
-sleep 1
+sleep 3 # by then it waits; it would wait for ten
 let_go
 ! wait "$rm" || fail "it removed: $(cat "$scratch/rm")"
 assert_contains "$(cat "$scratch/rm")" "box 'one' was renamed to 'keep' while this waited for it"
