@@ -12,12 +12,21 @@
 
 static char root[64]; /* made by the test's setup */
 
-/* A file at an absolute path below root, with the folders that it needs. */
-static void put(const char *path, const char *text)
+/* Given: where an absolute path of the guest is. */
+static inline char *below(const char *path)
 {
 	struct error err = { 0 };
-	_cleanup_free_ char *name = str_format(&err, "%s%s", root, path);
-	_cleanup_free_ char *folder = str_dup(name, &err);
+	char *name = str_format(&err, "%s%s", root, path);
+
+	assert_non_null(name);
+	return name;
+}
+
+/* A file at an absolute path below root, with the folders that it needs. */
+static inline void put(const char *path, const char *text)
+{
+	struct error err = { 0 };
+	_cleanup_free_ char *name = below(path), *folder = below(path);
 
 	*strrchr(folder, '/') = 0;
 	assert_ok(file_mkdirs(folder, 0755, &err), &err);

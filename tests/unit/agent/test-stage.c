@@ -10,27 +10,7 @@
 #include "agent/stage.h"
 #include "agent/status-json.h"
 #include "base/fd.h"
-
-static char root[64];
-
-static char *below(const char *path)
-{
-	struct error err = { 0 };
-	char *name = str_format(&err, "%s%s", root, path);
-
-	assert_non_null(name);
-	return name;
-}
-
-static void put(const char *path, const char *text)
-{
-	struct error err = { 0 };
-	_cleanup_free_ char *name = below(path), *folder = below(path);
-
-	*strrchr(folder, '/') = 0;
-	assert_ok(file_mkdirs(folder, 0755, &err), &err);
-	assert_ok(file_replace(AT_FDCWD, name, text, strlen(text), 0644, &err), &err);
-}
+#include "tests/unit/agent/root.h"
 
 static int setup(void **state)
 {
