@@ -76,13 +76,68 @@ int fd_wait(int fd, short events, uint64_t deadline_ms, struct error *err)
 	}
 }
 
+static int check_regular(const struct stat *st, const char *path, struct error *err)
+{
+	const char *kind = S_ISDIR(st->st_mode)    ? "folder"
+			   : S_ISFIFO(st->st_mode) ? "pipe"
+			   : S_ISSOCK(st->st_mode) ? "socket"
+						   : "device";
+
+	return S_ISREG(st->st_mode) ? 0
+				    : error_set(err, ERROR_INVALID,
+					      "'%s' is a %s; it has to be a file", path, kind);
+}
+
+/* Looked at before, since some devices take the opening for a command; and after, since it may have changed. */
+int file_open(int dirfd, const char *path, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (fstatat(dirfd, path, &st, 0) < 0)
+		return error_errno(err, errno, "cannot open '%s'", path);
+	if (check_regular(&st, path, err) < 0)
+		return -1;
+	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "cannot open '%s'", path);
+	return check_regular(&st, path, err) < 0 ? -1 : fd_take(&fd);
+}
+
 int file_read(int dirfd, const char *path, size_t max, struct str *into, struct error *err)
 {
-	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = file_open(dirfd, path, err);
+
+	return fd < 0 ? -1 : fd_read_all(fd, max, into, path, err);
+}
+
+/* A pipe without a writer ends at once; one that has a writer is waited for. */
+static int read_pipe(const char *path, size_t max, struct str *into, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+	char first;
 
 	if (fd < 0)
 		return error_errno(err, errno, "cannot open '%s'", path);
-	return fd_read_all(fd, max, into, path, err);
+	n = read(fd, &first, 1);
+	if (n == 0)
+		return error_set(err, ERROR_INVALID,
+			"'%s' is a pipe into which nobody writes; give a file", path);
+	if ((n < 0 && errno != EAGAIN) || fcntl(fd, F_SETFL, 0) < 0)
+		return error_errno(err, errno, "cannot read '%s'", path);
+	if (n > 0)
+		str_append_char(into, first);
+	return fd_read_all(fd, max - (n > 0), into, path, err);
+}
+
+int file_read_argument(const char *path, size_t max, struct str *into, struct error *err)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode)
+		       ? read_pipe(path, max, into, err)
+		       : file_read(AT_FDCWD, path, max, into, err);
 }
 
 static int write_file(int fd, const void *bytes, size_t len, mode_t mode, bool sync,
@@ -103,7 +158,11 @@ static int replace(int dirfd, const char *path, const void *bytes, size_t len, m
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *temporary = NULL;
 	unsigned random = 0;
+	struct stat st;
 
+	/* a name of a device, such as /dev/null, would be the file's from then on */
+	if (fstatat(dirfd, path, &st, 0) == 0 && check_regular(&st, path, err) < 0)
+		return -1;
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return error_errno(err, errno, "cannot get random bytes");
 	temporary = str_format(err, "%s.%08x.tmp", path, random);

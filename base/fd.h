@@ -42,13 +42,24 @@ int fd_wait(int fd, short events, uint64_t deadline_ms, struct error *err) MUST_
 
 int fd_set_nonblock(int fd, struct error *err) MUST_CHECK;
 
-/* The whole file at path, at most max bytes, appended to into. dirfd may be AT_FDCWD. */
+/*
+ * Open for reading, whoever gave the path: a folder, pipe, socket or device is an error (kind ERROR_INVALID)
+ * and is never waited for. dirfd may be AT_FDCWD.
+ */
+int file_open(int dirfd, const char *path, struct error *err) MUST_CHECK;
+
+/* The whole file at path, at most max bytes, appended to into; opened as file_open does. */
 int file_read(
 	int dirfd, const char *path, size_t max, struct str *into, struct error *err) MUST_CHECK;
 
+/* The same for a path of the command line: it may also be a pipe that somebody writes to, as <(...) is. */
+int file_read_argument(
+	const char *path, size_t max, struct str *into, struct error *err) MUST_CHECK;
+
 /*
  * Replace the file at path with these bytes, so that a reader sees all of the old or all of the new
- * (temporary file beside it, fsync, rename). mode is exact, the umask does not apply.
+ * (temporary file beside it, fsync, rename). mode is exact, the umask does not apply. What is there and is
+ * no file, such as /dev/null, is not replaced (kind ERROR_INVALID).
  */
 int file_replace(int dirfd, const char *path, const void *bytes, size_t len, mode_t mode,
 	struct error *err) MUST_CHECK;

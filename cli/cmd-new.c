@@ -99,7 +99,7 @@ static int own_seed(
 	_cleanup_seed_ struct seed seed = { 0 };
 	struct seed_spec spec = { .user_name = path, .template_name = template->path };
 
-	if (file_read(AT_FDCWD, path, SEED_USER_DATA_MAX, &text, err) < 0)
+	if (file_read_argument(path, SEED_USER_DATA_MAX, &text, err) < 0)
 		return -1;
 	spec.user_data = str_get(&text);
 	spec.user_data_len = text.len;

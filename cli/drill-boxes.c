@@ -180,9 +180,9 @@ static int install(struct drill_boxes *b, size_t which, struct error *err)
 
 	if (!path)
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = file_open(AT_FDCWD, path, err);
 	if (fd < 0)
-		return error_errno(err, errno, "cannot open the probe '%s'", path);
+		return error_wrap(err, "the probe");
 	b->installed[which] = true; /* also when half of it is: it will be taken out */
 	if (run_in_box(b, which, argv, fd, err) < 0)
 		return error_wrap(err, "cannot put the probe into box '%s'", b->names[which]);

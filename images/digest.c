@@ -128,12 +128,10 @@ int digest_fd_long(int fd, const char *what, char hex[DIGEST_HEX_LONG], struct e
 
 int digest_file(const char *path, char hex[DIGEST_HEX], struct error *err)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ char *what = str_format(err, "'%s'", path);
+	_cleanup_close_ int fd = file_open(AT_FDCWD, path, err);
+	_cleanup_free_ char *what = fd < 0 ? NULL : str_format(err, "'%s'", path);
 
 	if (!what)
 		return -1;
-	if (fd < 0)
-		return error_errno(err, errno, "cannot open '%s'", path);
 	return digest_fd(fd, what, NULL, NULL, hex, err);
 }

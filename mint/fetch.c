@@ -230,7 +230,8 @@ static bool is_web_page(int fd)
 /* The whole file is there: 1, 0, -1. */
 static int is_there(const struct fetch *f, struct error *err)
 {
-	_cleanup_close_ int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	struct error ignored = { 0 };
+	_cleanup_close_ int fd = file_open(AT_FDCWD, f->path, &ignored);
 
 	if (fd < 0)
 		return 0;

@@ -121,11 +121,13 @@ static void tell_bytes(uint64_t done, void *data)
 
 static int digest_volume(const char *path, struct manifest *manifest, struct error *err)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = file_open(AT_FDCWD, path, err);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "cannot open '%s'", path);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "cannot look at '%s'", path);
 	manifest->bytes = (uint64_t)st.st_size;
 	if (digest_fd(fd, path, tell_bytes, &manifest->bytes, manifest->sha256, err) < 0)
 		return -1;

@@ -95,7 +95,8 @@ static char *write_file(
 
 int signature_check(const struct signature *s, struct str *signed_text, struct error *err)
 {
-	_cleanup_free_ char *text = write_file(s, "signed", s->text, err);
+	_cleanup_close_ int keyring = file_open(AT_FDCWD, s->keyring, err);
+	_cleanup_free_ char *text = keyring < 0 ? NULL : write_file(s, "signed", s->text, err);
 	_cleanup_free_ char *detached = text && s->detached
 						? write_file(s, "signature", s->detached, err)
 						: NULL;

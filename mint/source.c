@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mint/source.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +13,8 @@
 #include "mint/fetch.h"
 #include "mint/signature.h"
 
-#define IMAGE_MAX (32ull << 30)
+#define IMAGE_MAX (32ull << 30) /* to fetch */
+#define LOCAL_MAX (1024ull << 30) /* at hand, where a raw disk may be all holes */
 enum { LIST_MAX = 4 << 20, INFO_TIMEOUT_MS = 60000 };
 
 void source_file_done(struct source_file *f)
@@ -220,14 +220,17 @@ static void tell_bytes(uint64_t done, void *data)
 
 static int look_at(const struct source *s, struct source_file *f, struct error *err)
 {
-	_cleanup_close_ int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = file_open(AT_FDCWD, f->path, err);
 	unsigned char head[512];
 	uint64_t size;
 	ssize_t n;
 
 	if (fd < 0)
-		return error_errno(err, errno, "cannot open '%s'", f->path);
+		return -1;
 	size = (uint64_t)lseek(fd, 0, SEEK_END);
+	if (size > LOCAL_MAX)
+		return error_set(err, ERROR_INVALID,
+			"'%s' is larger than %llu GiB, and no image is", f->path, LOCAL_MAX >> 30);
 	n = pread(fd, head, sizeof(head), 0);
 	if (n < (ssize_t)sizeof(head))
 		return error_set(err, ERROR_INVALID, "'%s' is too short to be an image", f->path);

@@ -162,7 +162,8 @@ static int read_disk(const struct source_file *f, const char *tar, struct error 
 /* "ustar" is in the clear: nothing has to be copied. */
 static bool is_plain(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct error ignored = { 0 };
+	_cleanup_close_ int fd = file_open(AT_FDCWD, path, &ignored);
 	char magic[5];
 
 	return fd >= 0 && pread(fd, magic, sizeof(magic), 257) == sizeof(magic) &&

@@ -12,7 +12,6 @@
  * Uploads that share a base wait for one another, by a lock (vmm/lock.h) made of the base's name; so what is
  * there without a manifest is nobody's work.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +118,7 @@ static int keep_present(struct upload *u, size_t index, struct error *err)
 static int send(struct upload *u, size_t index, struct error *err)
 {
 	const struct image_file *f = file_at(u, index);
-	_cleanup_close_ int fd = open(f->file, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = file_open(AT_FDCWD, f->file, err);
 	struct pool_upload upload = {
 		.name = f->name,
 		.fd = fd,
@@ -128,7 +127,7 @@ static int send(struct upload *u, size_t index, struct error *err)
 	};
 
 	if (fd < 0)
-		return error_errno(err, errno, "cannot open '%s'", f->file);
+		return -1;
 	if (pool_upload(u->pool, &upload, err) < 0)
 		return -1;
 	u->made[index] = true;

@@ -143,7 +143,7 @@ int ssh_key_read(const char *path, struct ssh_key *ret, struct error *err)
 	size_t len;
 	bool more;
 
-	if (file_read(AT_FDCWD, path, FILE_MAX, &text, err) < 0)
+	if (file_read_argument(path, FILE_MAX, &text, err) < 0)
 		return -1;
 	if (strstr(str_get(&text), "PRIVATE KEY"))
 		return error_set(err, ERROR_INVALID,

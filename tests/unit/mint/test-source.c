@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -113,12 +114,49 @@ static void test_archives_become_plain(void **state)
 	assert_error(&err, ERROR_INVALID, "cannot unpack");
 }
 
+/* Nobody waits for a pipe, or reads a device to its end. */
+static void test_a_local_image_is_a_file(void **state)
+{
+	static const struct {
+		const char *path, *why;
+	} odd[] = {
+		{ "/dev/zero", "is a device" },
+		{ "/tmp", "is a folder" },
+		{ "pipe", "is a pipe" },
+		{ "huge", "is larger than 1024 GiB" },
+	};
+	_cleanup_free_ char *pipe = NULL, *huge = NULL;
+	struct mint m = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	pipe = str_format(&err, "%s/pipe", folder);
+	huge = str_format(&err, "%s/huge", folder);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	assert_ok(file_replace(AT_FDCWD, huge, "", 0, 0600, &err), &err);
+	assert_int_equal(truncate(huge, 2048ll << 30), 0);
+	(void)alarm(20);
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+		char *path = str_equal(odd[i].path, "pipe")   ? pipe
+			     : str_equal(odd[i].path, "huge") ? huge
+							      : (char *)odd[i].path;
+		struct source s = { .kind = SOURCE_FILE, .location = path };
+		struct source_file f = { 0 };
+
+		error_clear(&err);
+		assert_int_equal(source_get(&m, &s, &f, &err), -1);
+		assert_error(&err, ERROR_INVALID, odd[i].why);
+	}
+	(void)alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_bytes_say_what_it_is),
 		cmocka_unit_test(test_a_local_file_is_what_was_meant),
 		cmocka_unit_test(test_archives_become_plain),
+		cmocka_unit_test(test_a_local_image_is_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
