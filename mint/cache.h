@@ -6,8 +6,9 @@
  *			backing file is right in both; base-*.tar, the tree of a base; manifests, which come
  *			last and without which the rest does not count
  *	sources/	downloads, by digest; parts of downloads
- *	work/NAME/	one running mint each, with a lock; one whose lock is free is a leftover
- *	locks/		one file a volume: who has its lock mints it, others wait
+ *	work/NAME/	one running mint each, with a lock; one whose lock is free is a leftover, one whose
+ *			lock cannot be asked is not touched
+ *	locks/		one file a volume: who has its lock mints it, others wait; and one for work/
  *
  * All of it may be deleted when no mint runs.
  */
@@ -24,7 +25,7 @@ struct cache {
 void cache_done(struct cache *c); /* safe on a zeroed one */
 #define _cleanup_cache_ _cleanup_(cache_done)
 
-/* Make the folders below root and remove the leftovers of killed mints. */
+/* Make the folders below root and remove the leftovers of killed mints; what stays in doubt is an event. */
 int cache_open(const char *root, struct cache *ret, struct error *err) MUST_CHECK;
 
 /* Remove work folders that nobody holds, and volumes that never got their manifest. */
@@ -33,11 +34,12 @@ int cache_sweep(const struct cache *c, struct error *err) MUST_CHECK;
 /* A work folder of this process. It goes away with cache_work_done, or is swept when we are killed. */
 struct cache_work {
 	char *path; /* owned; NULL: none */
-	int lock;
+	int lock; /* inherited by what the mint starts; -1: none */
+	const struct cache *cache; /* lent: it outlives this */
 };
-#define CACHE_WORK_NONE  \
-	{                \
-		NULL, -1 \
+#define CACHE_WORK_NONE    \
+	{                  \
+		.lock = -1 \
 	}
 int cache_work_open(const struct cache *c, struct cache_work *ret, struct error *err) MUST_CHECK;
 void cache_work_done(struct cache_work *w);

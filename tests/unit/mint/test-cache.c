@@ -93,6 +93,39 @@ static void test_the_sweep_takes_leftovers_and_no_running_mint(void **state)
 	cache_work_done(&w);
 }
 
+/* Make "work/<name>" and in it "lock" as a link to that, or no lock at all. */
+static void left_folder(const struct cache *c, const char *name, const char *link, char path[256])
+{
+	char lock[300];
+
+	(void)snprintf(path, 256, "%s/%s", c->work, name);
+	(void)snprintf(lock, sizeof(lock), "%s/lock", path);
+	assert_int_equal(mkdir(path, 0755), 0);
+	if (link)
+		assert_int_equal(symlink(link, lock), 0);
+}
+
+/* Killed before it had a lock: gone. A lock that cannot be opened may be somebody's: it stays. */
+static void test_the_sweep_leaves_what_it_cannot_ask(void **state)
+{
+	_cleanup_cache_ struct cache c = { 0 }, again = { 0 };
+	struct error err = { 0 };
+	char fresh[256], bare[256], doubtful[256];
+
+	(void)state;
+	assert_ok(cache_open(folder, &c, &err), &err);
+	left_folder(&c, "new-00000001", NULL, fresh);
+	left_folder(&c, "mint-00000002", NULL, bare);
+	left_folder(&c, "mint-00000003", "nowhere", doubtful);
+	assert_ok(cache_sweep(&c, &err), &err);
+	assert_false(there(fresh));
+	assert_false(there(bare));
+	assert_true(there(doubtful));
+	assert_ok(cache_open(folder, &again, &err), &err);
+	assert_true(there(doubtful));
+	assert_ok(file_remove_tree(doubtful, &err), &err);
+}
+
 static int waited;
 
 static void count_wait(const char *volume)
@@ -192,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_work_folder_goes_with_its_owner),
 		cmocka_unit_test(test_the_sweep_takes_leftovers_and_no_running_mint),
+		cmocka_unit_test(test_the_sweep_leaves_what_it_cannot_ask),
 		cmocka_unit_test(test_a_lock_is_waited_for),
 		cmocka_unit_test(test_publish_moves_a_file_in),
 		cmocka_unit_test(test_the_sweep_takes_volumes_without_a_manifest),
