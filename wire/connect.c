@@ -48,7 +48,7 @@ int wire_fail_remote(struct wire_in in)
 	if (!wire_get_u32(&in, &code) || !wire_get_u32(&in, &domain) ||
 		!wire_get_u32(&in, &has_text) || (has_text && !wire_get_text(&in, &text, &len)))
 		return wire_fail(VIR_ERR_RPC, "an error of the daemon is cut");
-	last.code = (int)code;
+	last.code = code ? (int)code : VIR_ERR_INTERNAL_ERROR; /* 0 would say that there is none */
 	(void)snprintf(last_text, sizeof(last_text), "%.*s", (int)MIN(len, (size_t)1000), text);
 	return -1;
 }
@@ -228,6 +228,11 @@ static int open_driver(virConnectPtr c, const char *uri)
 	return wire_call(c, WIRE_CONNECT_OPEN, &args, &in);
 }
 
+int wire_begin(virConnectPtr c, const char *uri)
+{
+	return authenticate(c) < 0 ? -1 : open_driver(c, uri);
+}
+
 int virInitialize(void)
 {
 	return 0;
@@ -252,7 +257,7 @@ virConnectPtr virConnectOpen(const char *name)
 	c->fd = -1;
 	for (size_t i = 0; i < ARRAY_LEN(sockets) && c->fd < 0; i++)
 		c->fd = connect_to(sockets[i]);
-	if (c->fd < 0 || authenticate(c) < 0 || open_driver(c, name) < 0) {
+	if (c->fd < 0 || wire_begin(c, name) < 0) {
 		(void)virConnectClose(c);
 		return NULL;
 	}

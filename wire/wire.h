@@ -134,6 +134,12 @@ void wire_header(uint8_t *into, enum wire_procedure procedure, enum wire_type ty
 int wire_call(virConnectPtr conn, enum wire_procedure procedure, const struct wire_out *args,
 	struct wire_in *ret) MUST_CHECK;
 
+/*
+ * Begin on a descriptor that is connected: authentication, if the daemon wants one that is known here, and the
+ * driver. -1: whoever called leaves it to the library.
+ */
+int wire_begin(virConnectPtr conn, const char *uri) MUST_CHECK;
+
 /* Arguments begin with a domain, mostly. */
 void wire_put_domain(struct wire_out *o, virDomainPtr dom);
 

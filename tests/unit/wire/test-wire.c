@@ -164,6 +164,123 @@ static void test_call(void **state)
 	assert_string_equal("End of file while reading data", virGetLastError()->message);
 }
 
+/* ---- authentication: what the daemon offers, and says to polkit's answer ---- */
+
+/* The list of ways to authenticate, as the answer to the first call. */
+static void offer(const uint32_t *ways, uint32_t count)
+{
+	struct wire_out o = { .len = 0 };
+
+	wire_put_u32(&o, count);
+	for (uint32_t i = 0; i < count; i++)
+		wire_put_u32(&o, ways[i]);
+	packet(WIRE_AUTH_LIST, WIRE_REPLY, 1, WIRE_OK, o.bytes, o.len);
+}
+
+/* The procedure of the client's next call, 0 when there is none. */
+static uint32_t asked(void)
+{
+	uint8_t header[WIRE_HEADER], rest[WIRE_CALL_MAX];
+	struct wire_in in = { header, header + sizeof(header) };
+	uint32_t words[7];
+
+	if (recv(daemon_end, header, sizeof(header), MSG_DONTWAIT) != sizeof(header))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		assert_true(wire_get_u32(&in, &words[i]));
+	assert_int_equal(WIRE_CALL, words[4]);
+	if (words[0] > WIRE_HEADER)
+		assert_int_equal(
+			words[0] - WIRE_HEADER, read(daemon_end, rest, words[0] - WIRE_HEADER));
+	return words[3];
+}
+
+static void test_no_authentication(void **state)
+{
+	static const uint32_t none[] = { 0 };
+
+	(void)state;
+	for (uint32_t count = 0; count < 2; count++) {
+		conn.serial = 0;
+		offer(none, count);
+		packet(WIRE_CONNECT_OPEN, WIRE_REPLY, 2, WIRE_OK, NULL, 0);
+		assert_int_equal(0, wire_begin(&conn, "qemu:///system"));
+		assert_int_equal(WIRE_AUTH_LIST, asked());
+		assert_int_equal(WIRE_CONNECT_OPEN, asked());
+		assert_int_equal(0, asked());
+	}
+}
+
+static void test_polkit_agrees(void **state)
+{
+	static const uint32_t polkit[] = { 2 };
+
+	(void)state;
+	offer(polkit, 1);
+	packet(WIRE_AUTH_POLKIT, WIRE_REPLY, 2, WIRE_OK, NULL, 0);
+	packet(WIRE_CONNECT_OPEN, WIRE_REPLY, 3, WIRE_OK, NULL, 0);
+	assert_int_equal(0, wire_begin(&conn, "qemu:///system"));
+	assert_int_equal(WIRE_AUTH_LIST, asked());
+	assert_int_equal(WIRE_AUTH_POLKIT, asked());
+	assert_int_equal(WIRE_CONNECT_OPEN, asked());
+	assert_int_equal(0, asked());
+}
+
+/* Nothing is opened then: the caller becomes the program that has the library, which asks again. */
+static void test_polkit_refuses(void **state)
+{
+	static const uint32_t polkit[] = { 2 };
+	uint8_t error[128];
+
+	(void)state;
+	offer(polkit, 1);
+	packet(WIRE_AUTH_POLKIT, WIRE_REPLY, 2, WIRE_ERROR, error,
+		put_error(error, VIR_ERR_AUTH_CANCELLED, "the person said no"));
+	assert_int_equal(-1, wire_begin(&conn, "qemu:///system"));
+	assert_int_equal(VIR_ERR_AUTH_CANCELLED, virGetLastError()->code);
+	assert_int_equal(WIRE_AUTH_LIST, asked());
+	assert_int_equal(WIRE_AUTH_POLKIT, asked());
+	assert_int_equal(0, asked());
+}
+
+/* SASL, one that is not known yet, and lists that are cut: not ours. */
+static void test_other_authentication(void **state)
+{
+	static const uint32_t others[] = { 1, 3, UINT32_MAX };
+	static const uint8_t short_list[] = { 0, 0, 0, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		conn.serial = 0;
+		offer(&others[i], 1);
+		assert_int_equal(-1, wire_begin(&conn, "qemu:///system"));
+		assert_int_equal(VIR_ERR_AUTH_UNAVAILABLE, virGetLastError()->code);
+		assert_int_equal(WIRE_AUTH_LIST, asked());
+		assert_int_equal(0, asked());
+	}
+	for (size_t len = 0; len <= sizeof(short_list); len += sizeof(short_list)) {
+		conn.serial = 0;
+		packet(WIRE_AUTH_LIST, WIRE_REPLY, 1, WIRE_OK, short_list, len);
+		assert_int_equal(-1, wire_begin(&conn, "qemu:///system"));
+		assert_int_equal(VIR_ERR_RPC, virGetLastError()->code);
+		assert_int_equal(WIRE_AUTH_LIST, asked());
+	}
+}
+
+/* An error whose code says that there is none is one all the same. */
+static void test_error_without_code(void **state)
+{
+	uint8_t error[128];
+	struct wire_in in;
+
+	(void)state;
+	packet(WIRE_GET_STATE, WIRE_REPLY, 1, WIRE_ERROR, error,
+		put_error(error, VIR_ERR_OK, "odd"));
+	assert_int_equal(-1, wire_call(&conn, WIRE_GET_STATE, NULL, &in));
+	assert_non_null(virGetLastError());
+	assert_string_equal("odd", virGetLastError()->message);
+}
+
 static void test_impossible_lengths(void **state)
 {
 	static const uint32_t lengths[] = { 0, WIRE_HEADER - 1, WIRE_PACKET_MAX + 1, UINT32_MAX };
@@ -309,6 +426,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_numbers_and_texts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_too_long, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_call, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_authentication, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_polkit_agrees, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_polkit_refuses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_authentication, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_error_without_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_impossible_lengths, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stream_in_pieces, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stream_error, set_up, tear_down),
