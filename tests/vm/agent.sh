@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The way in, against a real guest kernel: agent-guest.c has the tests, micro-guest.sh makes the guest.
+# The way in, against a real guest kernel: agent-*.c have the tests, micro-guest.sh makes the guest.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/../lib.sh"
 require_command qemu-system-x86_64 mkfs.ext4
