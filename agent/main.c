@@ -42,7 +42,11 @@ static void own_stdio(void)
 	} while (fd >= 0 && fd < 3);
 	if (fd >= 3)
 		(void)close(fd);
-	/* Whatever whoever started us ignores: what we start begins with none of that. */
+}
+
+/* Whatever whoever started us ignores: what we start begins with none of that. */
+static void own_signals(void)
+{
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)signal(sig, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -102,6 +106,7 @@ int main(int argc, char **argv)
 	if (str_equal(verb, "environ") && argc == 3)
 		return dump_environment(argv[2]);
 	own_stdio();
+	own_signals();
 	log_debug_enable(getenv("BOX_DEBUG") != NULL);
 	if (str_equal(verb, "serve"))
 		return serve(root, argc - 2, argv + 2);
