@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The doctor's checks of the boxes: on the isolation stack, in the kernel's own view, addresses, disks. */
+/* The doctor's checks of the boxes: on the isolation stack, in the kernel's own view, addresses, disks, agents. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include "cli/doctor.h"
 #include "net/config.h"
 #include "net/isolation.h"
+#include "vmm/guest-pulse.h"
 #include "vmm/layer-read.h"
 #include "vmm/network.h"
 #include "vmm/pool.h"
@@ -289,5 +290,86 @@ int doctor_look_disks(struct doctor *d, struct finding *ret, struct error *err)
 	if (complaints_tell(&c, err) < 0)
 		return -1;
 	finding_say(ret, VERDICT_OK, "the disks of all %zu boxes are whole", graph.boxes_len);
+	return 0;
+}
+
+/* ---- agents ---- */
+
+/* All are asked at once, so this is what any number of dead ones takes. */
+enum { AGENT_MS = 3000 };
+
+struct agents {
+	struct guest_pulse *pulses; /* owned, as are their domains */
+	size_t count;
+};
+
+static void agents_done(struct agents *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		(void)virDomainFree(a->pulses[i].dom);
+	free(a->pulses);
+}
+
+/* Those that run, and with which no command is busy: such a one waits for the agent by itself. */
+static int agents_find(
+	virConnectPtr conn, const struct box_rows *rows, struct agents *ret, struct error *err)
+{
+	ret->pulses = calloc(rows->len + 1, sizeof(*ret->pulses));
+	if (!ret->pulses)
+		return error_oom(err);
+	vec_foreach(const struct box_row, row, rows) {
+		virDomainPtr dom;
+
+		if (row->damaged || row->state != BOX_RUNNING || *row->meta.operation.name)
+			continue;
+		dom = virDomainLookupByUUIDString(conn, row->uuid);
+		if (dom) /* else it is gone meanwhile */
+			ret->pulses[ret->count++] = (struct guest_pulse){ .dom = dom, .fd = -1 };
+	}
+	return 0;
+}
+
+/* It runs now: one that was stopped meanwhile does not answer, and need not. */
+static bool still_runs(virDomainPtr dom)
+{
+	int state = VIR_DOMAIN_NOSTATE;
+
+	return virDomainGetState(dom, &state, NULL, 0) == 0 && state == VIR_DOMAIN_RUNNING;
+}
+
+int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err)
+{
+	_cleanup_box_rows_ struct box_rows rows = VEC_INIT;
+	_cleanup_complaints_ struct complaints c = { STR_INIT, 0, 0 };
+	_cleanup_(agents_done) struct agents agents = { NULL, 0 };
+	size_t busy = 0;
+
+	finding_repair(ret,
+		"wait if it is still booting; get in without its agent: box virsh BOX -- console, "
+		"then Enter (Ctrl-] leaves); or: box restart BOX");
+	if (box_list(d->conn, &rows, err) < 0 || agents_find(d->conn, &rows, &agents, err) < 0 ||
+		guest_pulse(agents.pulses, agents.count, AGENT_MS, err) < 0)
+		return -1;
+	for (size_t i = 0; i < agents.count; i++) {
+		const struct guest_pulse *p = &agents.pulses[i];
+
+		if (p->err.kind == ERROR_BUSY)
+			busy++;
+		else if (p->err.kind != ERROR_NONE && still_runs(p->dom))
+			complain(&c,
+				p->err.kind == ERROR_UNREACHABLE ? "box '%s' runs, but %s"
+								 : "box '%s': %s",
+				virDomainGetName(p->dom), p->err.text);
+	}
+	if (complaints_tell(&c, err) < 0)
+		return -1;
+	if (busy)
+		finding_say(ret, VERDICT_UNSEEN,
+			"all ways into %zu of %zu running boxes are in use, so their agents were "
+			"not asked; the others answer",
+			busy, agents.count);
+	else
+		finding_say(ret, VERDICT_OK, "the agents of all %zu running boxes answer",
+			agents.count);
 	return 0;
 }

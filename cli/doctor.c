@@ -182,6 +182,12 @@ const struct check doctor_checks[] = {
 		.look = doctor_look_disks,
 	},
 	{
+		.name = "agents",
+		.what = "the agent of each running box answers",
+		.needs_virt = true,
+		.look = doctor_look_agents,
+	},
+	{
 		.name = "tables",
 		.what = "the isolation rules are in the kernel as they should be",
 		.needs_local = true,

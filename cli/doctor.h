@@ -63,6 +63,7 @@ int doctor_look_ports(struct doctor *d, struct finding *ret, struct error *err) 
 int doctor_fix_ports(struct doctor *d, struct error *err) MUST_CHECK;
 int doctor_look_addresses(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 int doctor_look_disks(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 
 /* cli/doctor-kvm.c: can this machine's KVM run a guest. */
 int doctor_look_kvm(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;

@@ -120,6 +120,17 @@ static enum fault fault_of_refusal(const struct error *err)
 									 : FAULT_AGENT_UNREACHABLE;
 }
 
+/* The box runs and its agent is silent: what else leads into it. */
+static int no_guest(const struct box *box, struct error *err)
+{
+	int state = VIR_DOMAIN_NOSTATE;
+
+	if (err->kind == ERROR_UNREACHABLE && virDomainGetState(box->dom, &state, NULL, 0) == 0 &&
+		state == VIR_DOMAIN_RUNNING)
+		error_hint(err, "; another way in: box virsh %s -- console", box->name);
+	return -1;
+}
+
 int enter_box(
 	struct session *s, const struct box *box, const struct enter *enter, struct error *err)
 {
@@ -143,8 +154,10 @@ int enter_box(
 	progress_begin(&s->progress, s->command->name, "open", NULL);
 	guest = guest_open(box->dom, &wait, err);
 	progress_end(&s->progress);
+	if (!guest)
+		return no_guest(box, err);
 	/* A signal that was noted before they were blocked was meant for the command, too. */
-	if (!guest || way_in_signals(&way, err) < 0 || interrupt_check(err) < 0)
+	if (way_in_signals(&way, err) < 0 || interrupt_check(err) < 0)
 		return -1;
 	request.signal_fd = way.signal_fd;
 	if (((s->in_tty && s->out_tty) || enter->force_tty) &&

@@ -12,8 +12,9 @@
 #include "base/str.h"
 #include "config.h"
 
-/* Raise it when the mint comes to make something else of the same inputs. */
-#define RECIPE_FORMAT "1"
+/* Raise one when the mint comes to make something else of the same inputs: base layers, golden layers. */
+#define BASE_FORMAT "1"
+#define GOLDEN_FORMAT "2"
 
 enum { TREE_DEPTH_MAX = 16, TREE_FILE_MAX = 1024 * 1024 };
 
@@ -155,7 +156,7 @@ static void make_base(
 	struct digest d;
 
 	digest_init(&d);
-	digest_field_text(&d, "format", RECIPE_FORMAT);
+	digest_field_text(&d, "format", BASE_FORMAT);
 	digest_field_text(&d, "files", files->base);
 	digest_field_text(&d, "release", s->release);
 	digest_field_text(&d, "location", s->location);
@@ -207,7 +208,7 @@ void recipe_make(const struct template *t, const struct recipe_files *files, str
 	(void)strcpy(r.agent, files->agent);
 	make_base(t, files, r.base);
 	digest_init(&d);
-	digest_field_text(&d, "format", RECIPE_FORMAT);
+	digest_field_text(&d, "format", GOLDEN_FORMAT);
 	digest_field_text(&d, "tool", BOX_VERSION);
 	digest_field_text(&d, "base", r.base);
 	digest_field_text(&d, "files", files->golden);

@@ -98,6 +98,34 @@ static int put_sudo(struct tree_writer *w, const struct template *t, struct erro
 	return rule ? tree_put(w, &entry, err) : -1;
 }
 
+/*
+ * Enter on the serial console gives a shell, for when the agent is dead: docs/decisions/0302-console-without-a-password.md.
+ * Nobody is logged in, and nothing of a login runs, before that key. A shell that ends at once is no reason to give up.
+ */
+static int put_console(struct tree_writer *w, const struct template *t, struct error *err)
+{
+	_cleanup_free_ char *unit = str_format(err,
+		"[Unit]\n"
+		"StartLimitIntervalSec=0\n"
+		"\n"
+		"[Service]\n"
+		"ExecStart=\n"
+		"ExecStart=-/sbin/agetty --wait-cr --autologin %s --keep-baud 115200,57600,38400,9600 - $TERM\n"
+		"RestartSec=1\n",
+		t->user);
+	const struct tree_entry folder = {
+		.name = "etc/systemd/system/serial-getty@ttyS0.service.d", .mode = S_IFDIR | 0755
+	};
+	const struct tree_entry entry = {
+		.name = "etc/systemd/system/serial-getty@ttyS0.service.d/box.conf",
+		.mode = S_IFREG | 0644,
+		.bytes = unit,
+		.len = unit ? strlen(unit) : 0,
+	};
+
+	return unit && tree_put(w, &folder, err) == 0 ? tree_put(w, &entry, err) : -1;
+}
+
 /* Units are switched on by what "systemctl enable" would make. */
 static int put_agent(struct tree_writer *w, struct error *err)
 {
@@ -137,7 +165,8 @@ static int step_files(void *ctx, struct error *err)
 		return -1;
 	w = tree_open(path, err);
 	if (!w || tree_put_folder(w, guest, err) < 0 || put_agent(w, err) < 0 ||
-		put_sudo(w, g->m->template, err) < 0 || put_context(w, g->m->template, err) < 0)
+		put_sudo(w, g->m->template, err) < 0 || put_console(w, g->m->template, err) < 0 ||
+		put_context(w, g->m->template, err) < 0)
 		return -1;
 	return tree_close(w, err);
 }

@@ -113,20 +113,26 @@ static uint64_t turn_deadline(const struct guest *g, uint64_t deadline)
 	return deadline && deadline < stall ? deadline : stall;
 }
 
+int guest_want(struct guest *g, struct error *err)
+{
+	size_t pending, space;
+
+	(void)frame_writer_pending(&g->writer, &pending);
+	(void)frame_reader_space(&g->reader, &space);
+	return channel_want(
+		g->channel, (space ? CHANNEL_READ : 0) | (pending ? CHANNEL_WRITE : 0), err);
+}
+
 int guest_turn(struct guest *g, uint64_t deadline, struct error *err)
 {
 	uint64_t now = clock_ms(), until = turn_deadline(g, deadline);
-	size_t pending, space;
 
 	if (g->ended)
 		return error_set(err, ERROR_UNREACHABLE, "the box, or the agent in it, went away");
 	if (frame_reader_partial(&g->reader) && now >= g->last_byte + guest_stall_ms)
 		return error_set(err, ERROR_INVALID,
 			"the agent of the box stopped in the middle of a frame");
-	(void)frame_writer_pending(&g->writer, &pending);
-	(void)frame_reader_space(&g->reader, &space);
-	if (channel_want(g->channel, (space ? CHANNEL_READ : 0) | (pending ? CHANNEL_WRITE : 0),
-		    err) < 0)
+	if (guest_want(g, err) < 0)
 		return -1;
 	virEventUpdateTimeout(g->timer, !until         ? -1
 					: until <= now ? 0
@@ -324,37 +330,44 @@ static int find_echo(struct guest *g, struct error *err)
 	}
 }
 
+int guest_greet(struct guest *g, bool *ret_moved, struct error *err)
+{
+	int found = find_echo(g, err), moved;
+
+	*ret_moved = false;
+	if (found) {
+		g->open = found > 0;
+		return found;
+	}
+	moved = guest_pump(g, err);
+	if (moved < 0)
+		return -1;
+	*ret_moved = moved > 0;
+	g->last_byte = clock_ms(); /* what comes before the echo is not a frame */
+	return 0;
+}
+
 static int shake_hands(struct guest *g, const struct guest_wait *wait, struct error *err)
 {
 	uint64_t begin = clock_ms(), deadline;
-	int found, moved = 0;
+	bool moved;
+	int found;
 
-	if (getrandom(g->nonce, sizeof(g->nonce), 0) != sizeof(g->nonce))
-		return error_errno(err, errno, "cannot get random bytes");
 	if (guest_wait_begin(g, wait, &deadline, err) < 0)
 		return -1;
-	say_hello(g);
-	while ((found = find_echo(g, err)) == 0) {
-		moved = guest_pump(g, err);
-		if (moved < 0)
-			return -1;
+	while ((found = guest_greet(g, &moved, err)) == 0) {
 		if (clock_ms() >= deadline)
 			return error_set(err, ERROR_UNREACHABLE,
 				"the agent in the box has not answered for %u s",
 				(unsigned)((clock_ms() - begin) / 1000));
-		if (moved)
-			continue;
-		g->last_byte = clock_ms(); /* what comes before the echo is not a frame */
-		if (guest_turn(g, deadline, err) < 0)
+		if (!moved && guest_turn(g, deadline, err) < 0)
 			return -1;
 	}
 	guest_wait_end(g);
-	g->open = found > 0;
 	return found < 0 ? -1 : 0;
 }
 
-static struct guest *guest_start(
-	struct channel *channel, const struct guest_wait *wait, struct error *err)
+struct guest *guest_begin(struct channel *channel, struct error *err)
 {
 	_cleanup_(guest_close_p) struct guest *g = calloc(1, sizeof(*g));
 
@@ -370,8 +383,22 @@ static struct guest *guest_start(
 		(void)error_virt(err, "cannot set a timer");
 		return NULL;
 	}
-	if (frame_reader_init(&g->reader, err) < 0 || frame_writer_init(&g->writer, err) < 0 ||
-		shake_hands(g, wait, err) < 0)
+	if (frame_reader_init(&g->reader, err) < 0 || frame_writer_init(&g->writer, err) < 0)
+		return NULL;
+	if (getrandom(g->nonce, sizeof(g->nonce), 0) != sizeof(g->nonce)) {
+		error_errno(err, errno, "cannot get random bytes");
+		return NULL;
+	}
+	say_hello(g);
+	return TAKE(g);
+}
+
+static struct guest *guest_start(
+	struct channel *channel, const struct guest_wait *wait, struct error *err)
+{
+	_cleanup_(guest_close_p) struct guest *g = guest_begin(channel, err);
+
+	if (!g || shake_hands(g, wait, err) < 0)
 		return NULL;
 	return TAKE(g);
 }

@@ -33,6 +33,21 @@ int guest_wait_begin(struct guest *g, const struct guest_wait *wait, uint64_t *r
 	struct error *err) MUST_CHECK;
 void guest_wait_end(struct guest *g);
 
+/*
+ * A session that has said HELLO, on a channel that is taken, also when this fails. It is open when guest_greet
+ * has returned 1.
+ */
+struct guest *guest_begin(struct channel *channel, struct error *err) MUST_CHECK;
+
+/*
+ * One step of the greeting, which does not wait: 1 the agent has answered; 0 not yet, *ret_moved when more may be
+ * there at once; -1 broken, or nonsense.
+ */
+int guest_greet(struct guest *g, bool *ret_moved, struct error *err) MUST_CHECK;
+
+/* What the next turn of the loop should end for. */
+int guest_want(struct guest *g, struct error *err) MUST_CHECK;
+
 /* Move bytes between the channel and the buffers. 1: some moved; 0: none; -1: broken. */
 int guest_pump(struct guest *g, struct error *err) MUST_CHECK;
 

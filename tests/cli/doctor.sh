@@ -23,6 +23,12 @@ done
 assert_status 1 env BOX_ACCEL=tcg box doctor
 assert_contains "$out" 'BOX_ACCEL=tcg, which is no security boundary'
 
+# A box whose agent cannot be reached. (tests/vm/way-in.sh has real ones.)
+assert_status 1 box doctor --connect "test://$source_root/tests/cli/host.xml"
+assert_contains "$out" "DIRTY  agents"
+assert_contains "$out" "box 'web'"
+assert_contains "$out" 'box virsh BOX -- console'
+
 # No host at all: the rest is unseen, and the line says why.
 assert_status 1 box doctor --connect qemu+unix:///system?socket=/nonexistent
 assert_contains "$out" 'DIRTY   libvirt'

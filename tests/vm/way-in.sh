@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # People and editors in a real box: job control in a shell, a window that changes, a terminal that goes away; tmux,
-# which survives that; ssh, scp, sftp, rsync and forwarded ports through box proxy; and guest bytes that mean to
-# control a terminal, raw in streams and escaped in messages.
+# which survives that; ssh, scp, sftp, rsync and forwarded ports through box proxy; the serial console of a box whose
+# agent is dead, which the doctor tells of; and guest bytes that mean to control a terminal, raw in streams and escaped in
+# messages.
 set -euo pipefail
 # What is in single quotes is for the box.
 # shellcheck disable=SC2016
 . "$(dirname "$0")/../lib.sh"
 require_root
 export TERM=xterm-256color # whatever this runs in: tmux wants more than "dumb"
-require_command script ssh scp sftp ssh-keygen rsync curl
+require_command jq script ssh scp sftp ssh-keygen rsync curl
 make_scratch
 lab=$tests_dir/lab/lab box=way-in-$$
 lab_run box image info blank >/dev/null 2>&1 || skip 'the lab has no image of blank'
@@ -154,6 +155,59 @@ ssh-keygen -q -t ed25519 -N '' -f "$scratch/stranger"
 grep -v IdentityFile "$scratch/config" >"$scratch/other"
 assert_status 255 lab_run ssh -F "$scratch/other" -i "$scratch/stranger" "$box" true
 assert_contains "$err" 'Permission denied'
+
+# ---- the agent does not answer: the doctor says so, and the console is the way in ----
+
+agent_is() { # VERDICT PART: what the doctor says of agents, whatever else it says
+	lab_run box doctor --json >"$scratch/doctor" || true
+	jq -r '.checks[] | select(.name == "agents") | .verdict + " " + .text + "; repair: " + (.repair // "")' \
+		"$scratch/doctor" >"$scratch/agents"
+	grep -q "^$1 .*$2" "$scratch/agents"
+}
+knocked() {
+	keys '\r'
+	sleep 0.5
+	grep -qaE "$box login: dev \(automatic login\)" "$scratch/screen"
+}
+on_console() { # nobody is logged in there: a key brings the shell
+	terminal box virsh "$box" -- console
+	seen 'Escape character is'
+	wait_until 60 knocked
+	keys 'echo console-$((40 + 2))-$(id -un)-$(hostname)-$(sudo -n id -un)\r'
+	seen "console-42-dev-$box-root"
+}
+off_console() { # virsh wants the key by itself
+	keys 'exit\r'
+	seen 'logout'
+	keys '\035'
+	closed 0
+}
+# After the command that says so has ended, which it could not otherwise.
+soon() {
+	lab_run box exec --user root "$box" -- sh -c 'setsid sh -c "sleep 1; $1" >/dev/null 2>&1 </dev/null &' sh "$1"
+}
+agent_is OK 'agents of all' || fail "$(cat "$scratch/agents")"
+assert_equal agetty "$(in_box ps -t ttyS0 -o comm= | xargs)" 'what the boot started at the console'
+# Stopped, it keeps the way in open and does not answer; the doctor does not wait for that.
+soon 'kill -STOP $(systemctl show -p MainPID --value box-agent)'
+wait_until 60 agent_is DIRTY "box '$box' runs, but its agent has not answered for 3.0 s; repair: .*box virsh BOX -- console"
+begin=$SECONDS
+agent_is DIRTY "box '$box'" || fail "$(cat "$scratch/agents")"
+[ $((SECONDS - begin)) -lt 30 ] || fail "the doctor took $((SECONDS - begin)) s"
+assert_status 126 in_box true
+assert_contains "$err" "the agent in the box has not answered for 10 s; another way in: box virsh $box -- console"
+on_console
+keys 'sudo kill -CONT $(systemctl show -p MainPID --value box-agent)\r'
+wait_until 60 agent_is OK 'agents of all'
+off_console
+assert_status 0 in_box true
+# Gone for good, until somebody brings it back.
+soon 'systemctl stop box-agent'
+wait_until 60 agent_is DIRTY "box '$box'"
+on_console
+keys 'sudo systemctl start box-agent\r'
+wait_until 60 agent_is OK 'agents of all'
+off_console
 
 # ---- control sequences: the clipboard (OSC 52), DCS, a cursor report ----
 
