@@ -283,8 +283,10 @@ int chain_freeze_top(struct box_hold *hold, const struct steps_observer *observe
 			return -1;
 	}
 	if (layer_plan_snapshot(&chain.graph, chain.box, NULL, &plan, err) < 0 ||
-		check_space(&chain, &plan, err) < 0 || chain_run(&run, "freeze", observer, err) < 0)
+		check_space(&chain, &plan, err) < 0)
 		return -1;
+	if (chain_run(&run, "freeze", observer, err) < 0)
+		return clean_up(hold, err);
 	layer_copy_name(layer, META_VOLUME_MAX, chain.graph.layers[chain.box->top].name);
 	report->running = chain.box->running;
 	report->quiesced = run.quiesced;

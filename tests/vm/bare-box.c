@@ -58,6 +58,17 @@ static void put_nic(struct xml_writer *w, const char *uuid, const struct box_met
 	xml_close(w);
 }
 
+/* It has none of its own: all have this one, as boxes have their template's. */
+static void put_seed(struct xml_writer *w)
+{
+	xml_open(w, "disk", "type", "file", "device", "disk", NULL);
+	xml_empty(w, "driver", "name", "qemu", "type", "raw", NULL);
+	xml_empty(w, "source", "file", BARE_FOLDER "/" BARE_SEED, NULL);
+	xml_empty(w, "target", "dev", "vdb", "bus", "virtio", NULL);
+	xml_empty(w, "readonly", NULL);
+	xml_close(w);
+}
+
 static void put_devices(struct xml_writer *w, const char *name, const char *disk)
 {
 	xml_open(w, "disk", "type", "file", "device", "disk", NULL);
@@ -65,6 +76,7 @@ static void put_devices(struct xml_writer *w, const char *name, const char *disk
 	xml_empty(w, "source", "file", disk, NULL);
 	xml_empty(w, "target", "dev", "vda", "bus", "virtio", NULL);
 	xml_close(w);
+	put_seed(w);
 	xml_open(w, "serial", "type", "pty", NULL);
 	xml_open(w, "log", "append", "off", NULL);
 	xml_attr(w, "file", "/var/log/libvirt/qemu/%s-console.log", name);
@@ -87,7 +99,7 @@ static char *make_xml(const char *name, const char *uuid, const char *disk,
 	xml_open(w, "metadata", NULL);
 	meta_write(meta, w);
 	xml_close(w);
-	xml_leaf(w, "memory", "%d", 32 * 1024);
+	xml_leaf(w, "memory", "%d", 64 * 1024);
 	xml_leaf(w, "vcpu", "1");
 	xml_open(w, "sysinfo", "type", "smbios", NULL);
 	xml_open(w, "system", NULL);

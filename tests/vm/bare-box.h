@@ -11,6 +11,7 @@
 enum { BARE_SLOTS = 8, BARE_SLOT_KIB = 64 };
 
 #define BARE_GOLDEN "golden-bare-0123456789abcdef.qcow2"
+#define BARE_SEED "seed-0123456789abcdef.iso"
 #define BARE_FOLDER "/var/lib/libvirt/images/box"
 
 /* A marker (1 to 255, 0: nothing was written) in each slot of a disk. */

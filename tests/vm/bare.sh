@@ -4,7 +4,7 @@
 # Boxes without an operating system, for tests of disks: they are made in no time, start at once, and
 # what "the guest" writes is written by qemu-io. Source this inside the lab (lab run -- script).
 #
-#   bare_pool                   the pool, and the golden image $bare_golden with a marker
+#   bare_pool                   the pool, and the golden image $bare_golden with a marker, and a seed
 #   bare_box NAME [SIZE]        a stopped box on it; prints its UUID
 #   bare_put NAME SLOT VALUE    write the marker VALUE (1-255) into a slot of the box's disk: by
 #                               QEMU if the box runs, else into the file
@@ -23,6 +23,7 @@ bare_pool() {
 	fi
 	virsh -q pool-start box >/dev/null 2>&1 || true
 	[ ! -e "$bare_folder/$bare_golden" ] || return 0
+	head -c 4096 /dev/zero >"$bare_folder/seed-0123456789abcdef.iso"
 	qemu-img create -q -f qcow2 "$bare_folder/.new" 64M
 	qemu-io -c 'write -P 200 0 64k' "$bare_folder/.new" >/dev/null
 	chmod 0444 "$bare_folder/.new"
