@@ -238,6 +238,11 @@ int image_prune(struct image_work *work, struct error *err)
 {
 	_cleanup_(inventory_plan_done) struct inventory_plan plan = VEC_INIT;
 
+	if (work->store.newer)
+		session_warn(work->s,
+			"%zu manifests are of a newer version of box: their images and all seeds are kept; "
+			"update box",
+			work->store.newer);
 	if (plan_prune(work, NULL, &plan, err) < 0)
 		return -1;
 	if (!plan.len) {

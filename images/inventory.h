@@ -24,7 +24,7 @@ struct inventory_volume {
 	const char *name;
 	const char *backing; /* name of the volume it stands on; NULL: none */
 	uint64_t bytes; /* that it takes */
-	bool in_use; /* a domain has it as a disk itself: a box's top layer, a seed */
+	bool in_use; /* a domain has it as a disk itself: a box's top layer, a seed; or it must stay otherwise */
 };
 
 struct inventory {

@@ -208,6 +208,16 @@ int manifest_parse(
 	return 0;
 }
 
+bool manifest_is_newer(const char *bytes, size_t len)
+{
+	struct error ignored = { 0 };
+	_cleanup_json_ json_t *root = json_parse(bytes, len, "", &ignored);
+	uint64_t schema = 0;
+
+	return root && json_is_object(root) &&
+	       json_get_u64(root, "schema", &schema, &ignored) == 0 && schema > SCHEMA;
+}
+
 /* ---- writing ---- */
 
 static int write_slot(

@@ -17,6 +17,7 @@
 #ifndef IMAGES_MANIFEST_H
 #define IMAGES_MANIFEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -63,6 +64,9 @@ void manifest_done(struct manifest *m); /* safe on a zeroed one */
  */
 int manifest_parse(const char *bytes, size_t len, const char *what, struct manifest *ret,
 	struct error *err) MUST_CHECK;
+
+/* It is one, of a schema that a later version of box writes. */
+bool manifest_is_newer(const char *bytes, size_t len);
 
 int manifest_render(const struct manifest *m, struct str *into, struct error *err) MUST_CHECK;
 

@@ -33,9 +33,17 @@ static void fill(const struct manifest *m, bool outdated, struct golden *ret)
 	snprintf(image->seed, sizeof(image->seed), "%s", m->seed);
 }
 
-/* Manifest, layer and seed are there: 1, 0, -1. A manifest that cannot be read counts as none. */
-static int take_image(
-	virStoragePoolPtr pool, const char *manifest_name, struct manifest *ret, struct error *err)
+/* An image whose base is gone. */
+struct baseless {
+	char volume[VOLUME_NAME_MAX], base[VOLUME_NAME_MAX]; /* "": there is none */
+};
+
+/*
+ * Manifest, layers and seed are there: 1, 0, -1. A manifest that cannot be read counts as none; one that has all
+ * but its base is told of in lost.
+ */
+static int take_image(virStoragePoolPtr pool, const char *manifest_name, struct manifest *ret,
+	struct baseless *lost, struct error *err)
 {
 	_cleanup_manifest_ struct manifest m = { 0 };
 	int there = pool_has(pool, manifest_name, err);
@@ -52,6 +60,13 @@ static int take_image(
 	there = pool_has(pool, m.volume, err);
 	if (there == 1)
 		there = pool_has(pool, m.seed, err);
+	if (there <= 0)
+		return there;
+	there = pool_has(pool, m.backing, err);
+	if (there == 0) {
+		snprintf(lost->volume, sizeof(lost->volume), "%s", m.volume);
+		snprintf(lost->base, sizeof(lost->base), "%s", m.backing);
+	}
 	if (there == 1) {
 		*ret = m;
 		m = (struct manifest){ 0 };
@@ -98,7 +113,7 @@ static bool is_better(const struct manifest *m, const struct manifest *best, con
 
 /* The best of those that are there: 1, 0, -1. */
 static int find_best(virStoragePoolPtr pool, const struct template *template, const char *recipe,
-	struct manifest *ret, struct error *err)
+	struct manifest *ret, struct baseless *lost, struct error *err)
 {
 	_cleanup_volumes_ struct virt_volumes volumes = { 0 };
 	int any = 0;
@@ -112,7 +127,7 @@ static int find_best(virStoragePoolPtr pool, const struct template *template, co
 
 		if (!is_manifest_of(name, template->name))
 			continue;
-		found = take_image(pool, name, &m, err);
+		found = take_image(pool, name, &m, lost, err);
 		if (found < 0)
 			return -1;
 		if (found == 0 || (any && !is_better(&m, ret, recipe)))
@@ -129,14 +144,19 @@ int golden_find(virStoragePoolPtr pool, const struct template *template, struct 
 	struct error *err)
 {
 	_cleanup_manifest_ struct manifest best = { 0 };
+	struct baseless lost = { 0 };
 	char recipe[DIGEST_HEX];
 	int found;
 
 	if (present_recipe(template, recipe, err) < 0)
 		return -1;
-	found = find_best(pool, template, recipe, &best, err);
+	found = find_best(pool, template, recipe, &best, &lost, err);
 	if (found < 0)
 		return -1;
+	if (found == 0 && *lost.volume)
+		return error_set(err, ERROR_NOT_FOUND,
+			"the image '%s' cannot be used: its base '%s' is gone from the storage pool; make it anew: box image mint %s",
+			lost.volume, lost.base, template->name);
 	if (found == 0)
 		return error_set(err, ERROR_NOT_FOUND,
 			"the storage pool has no image of template '%s'; mint it: box image mint %s",

@@ -91,14 +91,32 @@ static int read_volumes(
 	return 0;
 }
 
-static int read_manifest(
-	virStoragePoolPtr pool, const char *name, struct manifest *ret, struct error *err)
+static int read_manifest(virStoragePoolPtr pool, const char *name, struct manifest *ret,
+	bool *ret_newer, struct error *err)
 {
 	_cleanup_str_ struct str text = STR_INIT;
 
+	*ret_newer = false;
 	if (pool_read(pool, name, MANIFEST_BYTES_MAX, &text, err) < 0)
 		return -1;
-	return manifest_parse(str_get(&text), text.len, name, ret, err);
+	if (manifest_parse(str_get(&text), text.len, name, ret, err) == 0)
+		return 0;
+	*ret_newer = manifest_is_newer(str_get(&text), text.len);
+	return -1;
+}
+
+/* Its volume is known by its name, what that stands on by the layers; which seed it has nobody can say. */
+static void keep_newer(struct image_store *store, const char *manifest)
+{
+	store->newer++;
+	for (size_t i = 0; i < store->view.volume_count; i++) {
+		struct inventory_volume *v = &store->volumes[i];
+		size_t len = strlen(manifest) - strlen("json");
+
+		v->in_use |= str_equal(v->name, manifest) || image_part(v->name) == PART_SEED ||
+			     (strncmp(v->name, manifest, len) == 0 &&
+				     str_equal(v->name + len, "qcow2"));
+	}
 }
 
 /* A manifest that went away meanwhile, or that says nothing to us, is no image. */
@@ -111,11 +129,12 @@ static int read_manifests(virStoragePoolPtr pool, struct image_store *store, str
 		return error_oom(err);
 	for (size_t i = 0; i < store->view.volume_count; i++) {
 		struct error why = { 0 };
+		bool newer;
 
 		if (image_part(store->volumes[i].name) != PART_MANIFEST)
 			continue;
-		if (read_manifest(pool, store->volumes[i].name, &store->manifests[count], &why) ==
-			0) {
+		if (read_manifest(pool, store->volumes[i].name, &store->manifests[count], &newer,
+			    &why) == 0) {
 			store->view.manifest_count = ++count;
 			continue;
 		}
@@ -125,6 +144,8 @@ static int read_manifests(virStoragePoolPtr pool, struct image_store *store, str
 		}
 		log_debug("%s", why.text);
 		store->unreadable++;
+		if (newer)
+			keep_newer(store, store->volumes[i].name);
 	}
 	store->view.manifests = store->manifests;
 	return 0;

@@ -22,6 +22,7 @@ struct image_store {
 	struct inventory_volume *volumes; /* owned */
 	struct manifest *manifests; /* owned, with what they own */
 	size_t unreadable; /* manifests that could not be read: newer, or damaged */
+	size_t newer; /* of those; what such an image may be made of is in_use */
 };
 void image_store_done(struct image_store *store); /* safe on a zeroed one */
 #define _cleanup_image_store_ _cleanup_(image_store_done)

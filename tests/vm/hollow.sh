@@ -23,6 +23,7 @@ hollow_set_up() {
 	head -c 4096 /dev/zero >"$scratch/seed"
 	hollow_manifest >"$scratch/manifest"
 	on_exit hollow_away
+	hollow_upload base-none-00000000000000ff.qcow2 disk
 	hollow_upload "$hollow_golden.qcow2" disk
 	hollow_upload seed-00000000000000ff.iso seed
 	hollow_upload "$hollow_golden.json" manifest
@@ -49,7 +50,7 @@ hollow_manifest() {
 
 hollow_away() {
 	local name
-	for name in "$hollow_golden.json" "$hollow_golden.qcow2" seed-00000000000000ff.iso; do
+	for name in "$hollow_golden.json" "$hollow_golden.qcow2" seed-00000000000000ff.iso base-none-00000000000000ff.qcow2; do
 		lab_run virsh -q vol-delete --pool box "$name" >/dev/null
 	done
 }

@@ -64,6 +64,28 @@ assert_contains "$(grep 00000000000000fe <<<"$out")" ' new'
 assert_status 1 lab_run box image rm "$hollow_golden" --force
 assert_contains "$err" 'old'
 
+# An image of a later version of box: neither it nor a seed goes, and it is said.
+later=golden-later-00000000000000fd
+for name in "$later.qcow2" "$later.json" seed-00000000000000fd.iso; do
+	on_exit lab_run sh -c 'virsh -q vol-delete --pool box "$0" 2>/dev/null' "$name"
+done
+hollow_manifest | sed 's/"schema": 1/"schema": 2/' >"$scratch/manifest"
+hollow_upload "$later.qcow2" disk
+hollow_upload "$later.json" manifest
+hollow_upload seed-00000000000000fd.iso seed
+assert_status 0 lab_run box image prune --dry-run
+assert_contains "$err" '1 manifests are of a newer version of box: their images and all seeds are kept; update box'
+assert_lacks "$out" "$later"
+assert_lacks "$out" seed-
+
+# An image without its base is no image.
+base='base-none-00000000000000ff'
+lab_run virsh -q vol-delete --pool box "$base.qcow2" >/dev/null
+assert_status 1 lab_run box new --cold --template hollow none
+assert_contains "$err" "the image '"
+assert_contains "$err" "' cannot be used: its base '$base.qcow2' is gone from the storage pool; make it anew: box image mint hollow"
+hollow_upload "$base.qcow2" disk
+
 # A domain that is no box runs on an overlay of its own, somewhere else, over a layer of a box: that stays.
 overlay=/var/lib/libvirt/images/mine-$$.qcow2
 layer=$(lab_run qemu-img info --output=json "$(disk old)" | jq -r '."full-backing-filename"')

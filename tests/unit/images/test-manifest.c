@@ -95,6 +95,21 @@ static void test_what_is_no_manifest_is_refused(void **state)
 		"m: 'user' is too long");
 }
 
+static void test_a_newer_one_is_told_from_a_damaged_one(void **state)
+{
+	static const struct {
+		const char *text;
+		bool newer;
+	} rows[] = { { "{\"schema\": 2}", true }, { "{\"schema\": 1}", false },
+		{ "{\"schema\": \"2\"}", false }, { "{}", false }, { "[2]", false },
+		{ "{\"schema\": 2", false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(
+			manifest_is_newer(rows[i].text, strlen(rows[i].text)), rows[i].newer);
+}
+
 static void test_the_bill_of_materials_lists_each_package_once(void **state)
 {
 	_cleanup_manifest_ struct manifest m = { 0 }, base = { 0 };
@@ -126,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_it_reads_back_as_it_was_written),
 		cmocka_unit_test(test_what_is_no_manifest_is_refused),
+		cmocka_unit_test(test_a_newer_one_is_told_from_a_damaged_one),
 		cmocka_unit_test(test_the_bill_of_materials_lists_each_package_once),
 	};
 
