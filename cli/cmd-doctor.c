@@ -82,7 +82,22 @@ static int print_lines(const struct finding *findings, struct error *err)
 	return output_table(&table, err);
 }
 
-static int print_json(const struct finding *findings, bool clean, struct error *err)
+/* What the line names but a few of: "volumes", of a check that has such. */
+static int add_list(struct doctor *d, const struct check *check, const struct finding *f,
+	json_t *object, struct error *err)
+{
+	json_t *list;
+
+	if (!check->list)
+		return 0;
+	list = json_array();
+	if (json_set_new(object, "volumes", list, err) < 0)
+		return -1;
+	return f->verdict == VERDICT_DIRTY ? check->list(d, list, err) : 0;
+}
+
+static int print_json(
+	struct doctor *d, const struct finding *findings, bool clean, struct error *err)
 {
 	_cleanup_json_ json_t *document = json_object();
 	json_t *list = json_array();
@@ -99,7 +114,8 @@ static int print_json(const struct finding *findings, bool clean, struct error *
 			json_set_text(object, "name", doctor_checks[i].name, err) < 0 ||
 			json_set_text(object, "verdict", verdict_names[f->verdict], err) < 0 ||
 			json_set_text(object, "text", f->text, err) < 0 ||
-			json_set_text(object, "repair", *f->repair ? f->repair : NULL, err) < 0)
+			json_set_text(object, "repair", *f->repair ? f->repair : NULL, err) < 0 ||
+			add_list(d, &doctor_checks[i], f, object, err) < 0)
 			return -1;
 	}
 	return output_json(document, err);
@@ -124,5 +140,5 @@ int cmd_doctor(struct session *s, const struct call *call, struct error *err)
 		clean &= findings[i].verdict != VERDICT_DIRTY;
 	}
 	s->status = clean ? 0 : 1;
-	return s->global.json ? print_json(findings, clean, err) : print_lines(findings, err);
+	return s->global.json ? print_json(&d, findings, clean, err) : print_lines(findings, err);
 }

@@ -16,7 +16,7 @@
 #include "vmm/guest-pulse.h"
 #include "vmm/layer-read.h"
 #include "vmm/network.h"
-#include "vmm/pool.h"
+#include "vmm/stray.h"
 
 /* Several things that are wrong in one line: the first few, and how many more. */
 struct complaints {
@@ -68,7 +68,9 @@ int doctor_look_boxes(struct doctor *d, struct finding *ret, struct error *err)
 		return -1;
 	vec_foreach(const struct box_row, row, &rows) {
 		if (row->damaged)
-			complain(&c, "the metadata of box '%s' cannot be read", row->name);
+			complain(&c,
+				"the metadata of box '%s' cannot be read; " BOX_DAMAGED_WAY_OUT,
+				row->name, row->name, row->name, row->uuid);
 		else if (!row->confined)
 			complain(&c, "box '%s' is UNCONFINED: it was moved off the isolation stack",
 				row->name);
@@ -371,5 +373,58 @@ int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err)
 	else
 		finding_say(ret, VERDICT_OK, "the agents of all %zu running boxes answer",
 			agents.count);
+	return 0;
+}
+
+/* ---- what nobody sees ---- */
+
+static int find_strays(struct doctor *d, struct strays *ret, struct error *err)
+{
+	_cleanup_(virStoragePoolFree_p) virStoragePoolPtr pool = pool_open(d->conn, err);
+
+	return pool ? stray_list(d->conn, pool, ret, err) : -1;
+}
+
+/* Whose they are cannot be known for sure: so they are told, and never taken away. */
+int doctor_look_strays(struct doctor *d, struct finding *ret, struct error *err)
+{
+	_cleanup_strays_ struct strays strays = VEC_INIT;
+	_cleanup_complaints_ struct complaints c = { STR_INIT, 0, 0 };
+	char size[32];
+
+	if (find_strays(d, &strays, err) < 0) {
+		if (err->kind != ERROR_BUSY)
+			return -1;
+		finding_say(ret, VERDICT_UNSEEN, "%s", err->text);
+		error_clear(err);
+		return 0;
+	}
+	finding_repair(ret,
+		"look: virsh vol-info --pool " POOL_NAME
+		" VOLUME; when no disk outside the pool stands on it: virsh vol-delete --pool " POOL_NAME
+		" VOLUME");
+	vec_foreach(const struct stray, s, &strays)
+		complain(&c, "volume '%s' (%s) is of a box that is gone, and nobody needs it",
+			s->name, format_size(s->bytes, size, sizeof(size)));
+	if (complaints_tell(&c, err) < 0)
+		return -1;
+	finding_say(ret, VERDICT_OK, "every volume of a box has its box");
+	return 0;
+}
+
+int doctor_list_strays(struct doctor *d, json_t *into, struct error *err)
+{
+	_cleanup_strays_ struct strays strays = VEC_INIT;
+
+	if (find_strays(d, &strays, err) < 0)
+		return -1;
+	vec_foreach(const struct stray, s, &strays) {
+		json_t *object = json_object();
+
+		if (json_add_new(into, object, err) < 0 ||
+			json_set_text(object, "name", s->name, err) < 0 ||
+			json_set_u64(object, "bytes", s->bytes, err) < 0)
+			return -1;
+	}
 	return 0;
 }

@@ -188,6 +188,13 @@ const struct check doctor_checks[] = {
 		.look = doctor_look_agents,
 	},
 	{
+		.name = "strays",
+		.what = "no volume of a box that is gone is left where nobody sees it",
+		.needs_virt = true,
+		.look = doctor_look_strays,
+		.list = doctor_list_strays,
+	},
+	{
 		.name = "tables",
 		.what = "the isolation rules are in the kernel as they should be",
 		.needs_local = true,

@@ -6,6 +6,7 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
+#include "base/json.h"
 #include "cli/session.h"
 
 enum verdict {
@@ -35,6 +36,8 @@ struct check {
 	int (*look)(struct doctor *d, struct finding *ret, struct error *err);
 	/* Repair; NULL: only a person can. */
 	int (*fix)(struct doctor *d, struct error *err);
+	/* Add an object for each thing of which the line names but a few, for --json; NULL: there is no more. */
+	int (*list)(struct doctor *d, json_t *into, struct error *err);
 };
 
 extern const struct check doctor_checks[];
@@ -64,6 +67,8 @@ int doctor_fix_ports(struct doctor *d, struct error *err) MUST_CHECK;
 int doctor_look_addresses(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 int doctor_look_disks(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
 int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_look_strays(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;
+int doctor_list_strays(struct doctor *d, json_t *into, struct error *err) MUST_CHECK;
 
 /* cli/doctor-kvm.c: can this machine's KVM run a guest. */
 int doctor_look_kvm(struct doctor *d, struct finding *ret, struct error *err) MUST_CHECK;

@@ -80,10 +80,7 @@ static int damaged(virDomainPtr dom, struct error *err)
 	if (err->kind != ERROR_INVALID)
 		return -1;
 	(void)virDomainGetUUIDString(dom, uuid);
-	return error_hint(err,
-		"; to repair it: virsh edit %s; to give it up: virsh undefine --managed-save %s (its layers "
-		"box-%s-* in pool 'box' stay, since clones may stand on them)",
-		name, name, uuid);
+	return error_hint(err, "; " BOX_DAMAGED_WAY_OUT, name, name, uuid);
 }
 
 /* The element of a domain: 1, 0 when it has none, -1 error. A domain that vanishes has none. */

@@ -74,6 +74,11 @@ VEC_DEFINE(box_rows, struct box_row);
 void box_rows_free(struct box_rows *rows);
 #define _cleanup_box_rows_ _cleanup_(box_rows_free)
 
+/* What a person can do with one whose metadata is damaged; of its name twice, and its UUID. */
+#define BOX_DAMAGED_WAY_OUT                                                                         \
+	"to repair it: virsh edit %s; to give it up: virsh undefine --managed-save %s (its layers " \
+	"box-%s-* in pool 'box' stay, since clones may stand on them)"
+
 /* What to show as its state: "damaged", the operation in progress, or the state. Lent. */
 const char *box_row_state(const struct box_row *row);
 

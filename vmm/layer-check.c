@@ -165,6 +165,18 @@ static bool is_going(const struct layer_graph *g, const struct layer_change *c, 
 	return box && (box == c->box ? c->removed : box->leaving);
 }
 
+void layer_graph_needed(const struct layer_graph *g, bool *ret_needed)
+{
+	memset(ret_needed, 0, g->len * sizeof(*ret_needed));
+	for (size_t i = 0; i < g->boxes_len; i++)
+		mark_box(g, &g->boxes[i], g->boxes[i].top, NULL, ret_needed);
+	for (size_t i = 0; i < g->pins_len; i++)
+		mark_chain(g, layer_graph_find_path(g, g->pins[i].path), ret_needed);
+	for (size_t i = 0; i < g->len; i++)
+		if (g->layers[i].kind != LAYER_BOX)
+			mark_chain(g, i, ret_needed);
+}
+
 /* Layers that the change may set free. */
 static void mark_candidates(const struct layer_graph *g, const struct layer_change *c, bool *marks)
 {

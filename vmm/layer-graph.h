@@ -182,6 +182,12 @@ struct layer_change {
 int layer_graph_freed(const struct layer_graph *g, const struct layer_change *change,
 	bool *ret_free, struct error *err) MUST_CHECK;
 
+/*
+ * What anybody needs who can be seen: the chains of all tops, labels and pins, and of all volumes that are no
+ * layers of boxes. ret_needed has g->len entries.
+ */
+void layer_graph_needed(const struct layer_graph *g, bool *ret_needed);
+
 /* ---- names ---- */
 
 /* "box-<uuid>-<number>.qcow2"; buf of LAYER_NAME_MAX is enough. */

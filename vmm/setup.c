@@ -20,6 +20,7 @@
 #include "vmm/pool.h"
 #include "vmm/recover.h"
 #include "vmm/remove.h"
+#include "vmm/stray.h"
 
 struct setup {
 	const struct setup_request *request;
@@ -225,18 +226,11 @@ static bool is_ours(const char *name)
 	       (str_starts(name, "drill-") && ends_in(name, ".json"));
 }
 
-/* Somebody's work in a box. */
-static bool is_of_a_box(const char *name)
-{
-	return layer_name_parse(name, NULL, NULL) == LAYER_BOX ||
-	       (str_starts(name, "seed-box-") && ends_in(name, ".iso")) ||
-	       (str_starts(name, "live-") && ends_in(name, ".mem"));
-}
-
 static int may_go(virStorageVolPtr volume, const char *name, void *data, struct error *err)
 {
 	struct setup *s = data;
 	_cleanup_free_ char *path = virStorageVolGetPath(volume);
+	char uuid[VIR_UUID_STRING_BUFLEN];
 	int used;
 
 	if (!path)
@@ -244,7 +238,7 @@ static int may_go(virStorageVolPtr volume, const char *name, void *data, struct 
 	used = layer_path_used(s->conn, path, NULL, err);
 	if (used < 0)
 		return -1;
-	if (!used && (is_ours(name) || (s->request->purge && is_of_a_box(name))))
+	if (!used && (is_ours(name) || (s->request->purge && stray_owner(name, uuid))))
 		return 1;
 	(void)snprintf(s->report->volume_kept, sizeof(s->report->volume_kept), "%s", name);
 	return 0;

@@ -120,3 +120,43 @@ damage <"$scratch/whole"
 assert_status 0 lab_run box restore --quiet --force old eight
 assert_status 0 lab_run box rm --quiet --force old
 assert_contains "$(lab_run virsh -q vol-list box)" "$left"
+
+# What "virsh undefine" leaves of a box is seen by the doctor alone, and never removed; what something stands on is not told.
+strays() { # verdict, volumes
+	lab_run box doctor --json >"$scratch/doctor" || true
+	jq -r '.checks[] | select(.name == "strays") | [.verdict, .volumes[].name] | join(" ")' "$scratch/doctor"
+}
+assert_equal OK "$(strays)" 'a layer under a domain that is no box, and runs'
+hollow_box lost
+lab_run virsh -q destroy lost >/dev/null
+assert_status 0 lab_run box snapshot --quiet lost one
+on_exit lab_run box rm --quiet --force kept
+BOX_FAULT=new.start:kill assert_status 137 lab_run box new --cold kept --from lost/one
+hollow_finished kept
+uuid=$(lab_run virsh -q domuuid lost)
+mac=$(lab_run virsh -q domiflist lost | awk '{ print $5 }')
+for volume in "live-$uuid-7.mem" "live-$uuid-7.json" "seed-box-$uuid.iso" "live-mine.mem"; do
+	lab_run virsh -q vol-create-as box "$volume" 4096 >/dev/null
+	on_exit lab_run sh -c 'virsh -q vol-delete --pool box "$0" 2>/dev/null' "$volume"
+done
+assert_equal OK "$(strays)" 'volumes of a box that is there'
+lab_run virsh -q undefine lost
+lab_run virsh -q net-update boxnet delete ip-dhcp-host "<host mac='$mac'/>" --live --config >/dev/null
+wanted="DIRTY box-$uuid-2.qcow2 live-$uuid-7.json live-$uuid-7.mem seed-box-$uuid.iso"
+assert_equal "$wanted" "$(strays)"
+lab_run box doctor --fix >"$scratch/told" || true
+assert_contains "$(cat "$scratch/told")" "volume 'box-$uuid-2.qcow2' ("
+assert_contains "$(cat "$scratch/told")" '; and 1 more; repair: look: virsh vol-info --pool box VOLUME;'
+assert_equal "$wanted" "$(strays)" 'after --fix'
+for volume in ${wanted#* }; do # as it is told
+	lab_run virsh -q vol-info --pool box "$volume" >/dev/null
+	lab_run virsh -q vol-delete --pool box "$volume" >/dev/null
+done
+assert_equal OK "$(strays)" 'a layer under a clone'
+assert_status 0 lab_run box rm --quiet --force kept
+assert_equal OK "$(strays)" 'at the end'
+assert_lacks "$(lab_run virsh -q vol-list box)" "box-$uuid"
+# With that domain stopped nobody can tell any more that its overlay, outside the pool, stands on a layer.
+lab_run virsh -q destroy mine >/dev/null
+assert_contains "$(strays)" "DIRTY box-"
+assert_contains "$(strays)" "$left"

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "vmm/layer-graph.h"
+#include "vmm/stray.h"
 
 #define U1 "11111111-1111-4111-8111-111111111111"
 #define U2 "22222222-2222-4222-8222-222222222222"
@@ -272,6 +273,47 @@ static void test_reading_refuses_doubles_and_impossible_names(void **state)
 }
 
 /* The names of what a change frees, one after another. */
+static void test_what_is_needed_by_somebody(void **state)
+{
+	static const struct pair volumes[] = { { GOLDEN, NULL }, { L1(1), GOLDEN },
+		{ L1(2), L1(1) }, { L1(3), L1(2) }, { L2(1), L1(1) }, { L2(2), L2(1) },
+		{ "mine.qcow2", L2(1) }, { L1(7), GOLDEN } };
+	static const struct layer_snapshot snapshot = { "one", L1(2) };
+	static const bool wanted[] = { true, true, true, false, true, false, true, true };
+	bool needed[ARRAY_LEN(volumes)];
+	struct error err = { 0 };
+	struct layer_graph g;
+
+	(void)state;
+	add_volumes(&g, volumes, ARRAY_LEN(volumes));
+	add_box(&g, U1, "web", POOL L1(1), &snapshot, 1);
+	assert_ok(layer_graph_add_pin(&g, POOL L1(7), true, &err), &err);
+	resolve(&g);
+	memset(needed, 1, sizeof(needed));
+	layer_graph_needed(&g, needed);
+	for (size_t i = 0; i < ARRAY_LEN(volumes); i++)
+		assert_int_equal(needed[i], wanted[i]);
+	layer_graph_done(&g);
+}
+
+static void test_whose_a_volume_is(void **state)
+{
+	static const char *const boxes[] = { L1(1), L1(12), "seed-box-" U1 ".iso",
+		"live-" U1 "-1700000000.mem", "live-" U1 "-1700000000.json" };
+	static const char *const others[] = { GOLDEN, "box-" U1 "-0.qcow2", "box-" U1 ".qcow2",
+		"seed-0123456789abcdef.iso", "seed-box-web.iso", "seed-box-" U1 ".qcow2",
+		"live-mine.mem", "live-" U1 "-1.qcow2", "live-", "lock-" U1, "" };
+	char uuid[VIR_UUID_STRING_BUFLEN];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(boxes); i++) {
+		assert_true(stray_owner(boxes[i], uuid));
+		assert_string_equal(uuid, U1);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_false(stray_owner(others[i], uuid));
+}
+
 static void assert_freed(
 	const struct layer_graph *g, const struct layer_change *change, const char *wanted)
 {
@@ -391,6 +433,8 @@ int main(void)
 		cmocka_unit_test(test_check_refuses_cycles_and_depth),
 		cmocka_unit_test(test_check_refuses_a_top_that_must_not_be_written),
 		cmocka_unit_test(test_reading_refuses_doubles_and_impossible_names),
+		cmocka_unit_test(test_what_is_needed_by_somebody),
+		cmocka_unit_test(test_whose_a_volume_is),
 		cmocka_unit_test(test_removal_frees_what_no_clone_needs),
 		cmocka_unit_test(test_a_box_outside_the_pool_blocks_deletion_by_others),
 		cmocka_unit_test(test_two_that_go_at_once_leave_nothing_behind),
