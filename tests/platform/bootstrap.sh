@@ -24,3 +24,34 @@ system_bootstrap() {
 	}
 	mv "$folder.new" "$folder"
 }
+
+# system_run SYSTEM KEPT COMMAND WORDS...: that line of sh with these words as its $1 and so on, in that root file
+# system under an overlay: with no network but loopback, the tree read-only in /src, KEPT/build in /build and a
+# compiler's cache. Needs root and $scratch.
+system_run() {
+	local system=$1 kept=$2
+	shift 2
+	mkdir -p "$kept/build" "$kept/ccache"
+	# shellcheck disable=SC2016,SC2154 # expanded in there; of tests/lib.sh
+	unshare --mount --net --pid --fork --propagation private bash -c '
+		set -eu
+		ip link set lo up
+		scratch=$1 system=$2 source=$3 kept=$4
+		shift 4
+		mount -t tmpfs tmpfs "$scratch"
+		mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
+		mount -t overlay overlay -o "lowerdir=$system,upperdir=$scratch/upper,workdir=$scratch/work" "$scratch/root"
+		cd "$scratch/root"
+		mkdir -p src build ccache
+		mount --bind "$source" src
+		mount -o remount,ro,bind src
+		mount --bind "$kept/build" build
+		mount --bind "$kept/ccache" ccache
+		mount -t proc proc proc
+		mount --rbind /dev dev
+		command=$1
+		shift
+		exec chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CCACHE_DIR=/ccache \
+			CC="ccache gcc" sh -euc "$command" sh "$@"
+	' bash "$scratch" "$system" "$source_root" "$kept" "$@"
+}

@@ -27,24 +27,4 @@ if [ ! -d "$system" ]; then
 		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*'
 fi
 make_scratch
-mkdir -p "$cache/debian13-build" "$cache/debian13-ccache"
-# shellcheck disable=SC2016 # expanded in there
-unshare --mount --net --pid --fork --propagation private bash -c '
-	set -eu
-	ip link set lo up
-	scratch=$1 system=$2 source=$3 cache=$4
-	mount -t tmpfs tmpfs "$scratch"
-	mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
-	mount -t overlay overlay -o "lowerdir=$system,upperdir=$scratch/upper,workdir=$scratch/work" "$scratch/root"
-	cd "$scratch/root"
-	mkdir -p src build ccache
-	mount --bind "$source" src
-	mount -o remount,ro,bind src
-	mount --bind "$cache/debian13-build" build
-	mount --bind "$cache/debian13-ccache" ccache
-	mount -t proc proc proc
-	mount --rbind /dev dev
-	cp "$source/tests/platform/build.sh" tmp/build.sh
-	exec chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CCACHE_DIR=/ccache \
-		CC="ccache gcc" sh /tmp/build.sh /src /build/box
-' bash "$scratch" "$system" "$source_root" "$cache"
+system_run "$system" "$cache/debian13" 'exec sh /src/tests/platform/build.sh /src /build/box'

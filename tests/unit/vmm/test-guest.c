@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libvirt/libvirt.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,8 @@ static void test_arguments_are_exact(void **state)
 
 static void test_environment_and_folder(void **state)
 {
+	/* not this process' $HOME: who builds a package has another */
+	const struct passwd *self = getpwuid(getuid());
 	const char *env[] = { "BOX_TEST=one two\nthree", "LANG=xx", NULL };
 	const char *argv[] = { "sh", "-c",
 		"echo \"$BOX_TEST|$LANG|$USER|$(pwd)|$HOME\"; env | grep -c '^PATH='", NULL };
@@ -236,7 +239,7 @@ static void test_environment_and_folder(void **state)
 	r.cwd = "/tmp";
 	text = run(f, r, NULL, &result);
 	wanted = str_format(
-		&err, "one two\nthree|xx|%s|/tmp|%s\n1\n", agent_user(), getenv("HOME"));
+		&err, "one two\nthree|xx|%s|/tmp|%s\n1\n", agent_user(), self->pw_dir);
 	assert_string_equal(text, wanted);
 }
 
