@@ -5,7 +5,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 require_root
-require_command dpkg-buildpackage dh lintian scdoc unshare
+require_command jq dpkg-buildpackage dh lintian scdoc unshare
 
 export BOX_LAB=${BOX_LAB_PACKAGE:-package}
 cache=${BOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/box-lab}/package

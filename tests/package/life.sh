@@ -125,8 +125,14 @@ systemd-analyze --man=no verify /usr/share/box/net/systemd/box-isolation.service
 assert_status 0 box list
 box doctor >"$scratch/doctor" || :
 assert_lacks "$(grep DIRTY "$scratch/doctor" || :)" hook
-# Upgrade: hooks and rules are the new program's, and nobody has to do anything.
+# Upgrade: hooks and rules are the new program's, nobody has to do anything, and what the administrator has is kept.
+mkdir -p /etc/box/templates/own
+echo 'user: admin' >/etc/box/templates/own/template.yaml
+kept=$(sha256sum /etc/box/net.conf)
 dpkg_run -i "$newer"
+assert_equal "$kept" "$(sha256sum /etc/box/net.conf)" 'the configuration'
+assert_equal 'user: admin' "$(cat /etc/box/templates/own/template.yaml)"
+assert_equal admin "$(box templates --json | jq -r '.templates[] | select(.name == "own") | .user')"
 assert_silent "$(grep -F 'not up to date' "$scratch/dpkg.log" || :)" 'upgrade'
 for copy in "$hook" /etc/libvirt/hooks/network.d/box; do
 	cmp -s "$copy" /usr/libexec/box/box-hook || fail "$copy is of the old version"
@@ -139,6 +145,7 @@ assert_contains "$out" 'nothing to do'
 # Remove: what isolates boxes stays, and works without the package.
 dpkg_run -r box
 assert_contains "$(cat "$scratch/dpkg.log")" 'stay isolated'
+assert_equal 'user: admin' "$(cat /etc/box/templates/own/template.yaml)"
 [ ! -e /usr/libexec/box ] || fail '/usr/libexec/box is still there'
 [ -x "$hook" ] || fail 'the hooks went with the package'
 nft delete table inet box
@@ -161,7 +168,6 @@ rm "$pool"/box-*
 # Installed again, it goes on where it was; purged without teardown, nothing is left.
 dpkg_run -i "$package"
 assert_status 0 box setup-host
-mkdir -p /etc/box/templates/own
 dpkg_run --purge box
 assert_nothing_left 'after a purge of a host that was set up'
 

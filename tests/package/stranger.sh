@@ -106,25 +106,64 @@ restart_libvirtd() {
 	wait_until 60 libvirtd_answers
 }
 
-# What is there that no package owns, by its name or by what it is in libvirt or the kernel.
-boxes_own() {
+# What the host is: each file with its kind, mode, owner and target, what is in the files of /etc, accounts, and what
+# is in libvirt and the kernel. Not what apt and dpkg keep of their own doings, and not libvirt's: its logs, and that
+# the host forwards (box-teardown-host(1)).
+everything() {
 	# shellcheck disable=SC2016 # expanded in there
-	inside bash -c '
-		find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /var/lib/dpkg -o -path /root \) -prune -o \
-			-name "*box*" -print | grep -vxFf <(cat /var/lib/dpkg/info/*.list)
-		virsh -q net-list --all --name
-		virsh -q pool-list --all --name
-		virsh -q list --all --name' || :
-	inside ls /sys/class/net | grep -xE 'boxnet|bxt.*' || :
-	nsenter -t "$holder" --net nft list tables | grep -w box || :
+	inside bash -euc '
+		find / /run -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /var/lib/dpkg -o -path /var/lib/apt \
+			-o -path /var/cache/apt -o -path /var/log \) -prune -o -printf "file %p %y %m %U:%G %l\n"
+		find /etc -type f -exec sha256sum {} + | sed "s/^/content /"
+		find /var/log -path /var/log/libvirt -prune -o -printf "log %p %y %m %U:%G\n"
+		ls /var/lib/dpkg/info | sed "s/^/dpkg /"
+		dpkg-query -W -f "package \${Package} \${db:Status-Abbrev}\n"
+		getent passwd | sed "s/^/user /"
+		getent group | sed "s/^/group /"
+		for kind in net pool nwfilter secret; do virsh -q "$kind-list" | sed "s/^/$kind /"; done
+		virsh -q list --all --name | sed "s/^/domain /"
+		ls /sys/class/net | sed "s/^/link /"
+		ls /etc/systemd/system /run/systemd/system 2>/dev/null | sed "s/^/unit /"
+		ps -e -o comm= | sed "s/^/process /"'
+	nsenter -t "$holder" --net nft list ruleset | sed 's/^/nft /'
+}
+host_now() {
+	everything | sort -u >"$scratch/$1"
 }
 
+# What others make when they are first asked for something: the user's images; folders that libvirt makes for any
+# network or pool; the appliance of libguestfs, which all its programs share.
+others_own='/root/\.cache/box/.*|/etc/libvirt/storage(/autostart)?|/var/lib/libvirt/dnsmasq|/var/tmp/\.guestfs-0(/.*)?'
+
+# assert_as_before WHEN
+assert_as_before() {
+	host_now after
+	assert_equal '' "$(comm -13 "$scratch/before" "$scratch/after" | grep -vE "^file ($others_own) " || :)" "left $1"
+	assert_equal '' "$(comm -23 "$scratch/before" "$scratch/after")" "missing $1"
+}
+
+# All that apt would install with the package comes first, so that what is compared is the package's own doing.
+install_others() {
+	local others
+	others=$(inside apt-get -s install "$deb" | awk '$1 == "Inst" && $2 != "box" {print $2}')
+	[ -n "$others" ] || fail 'the package wants nothing else'
+	# shellcheck disable=SC2086 # a list of words
+	apt_run install --no-install-recommends $others
+	inside virtlogd -d </dev/null >"$scratch/virtlogd.log" 2>&1
+	restart_libvirtd
+}
+
+install_others
+host_now before
 apt_run install "$deb"
-inside virtlogd -d </dev/null >"$scratch/virtlogd.log" 2>&1
-restart_libvirtd
-before=$(boxes_own)
+assert_contains "$(cat "$scratch/apt.log")" '0 upgraded, 1 newly installed'
 echo "a bare Debian 12: $(inside dpkg -l | grep -c ^ii) packages in all"
 tour
 apt_run purge box
-assert_equal "$before" "$(boxes_own)" 'what is left after the purge'
+assert_as_before 'after the tour, teardown and purge'
+apt_run install "$deb"
+inside box setup-host --quiet >"$scratch/setup.log" 2>&1
+restart_libvirtd
+apt_run purge box
+assert_as_before 'after a purge of a host that was set up'
 echo "installed on a bare Debian 12, used as the README has it, purged in $SECONDS s: nothing of box is left"
