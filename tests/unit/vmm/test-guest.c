@@ -238,8 +238,7 @@ static void test_environment_and_folder(void **state)
 	r.env = env;
 	r.cwd = "/tmp";
 	text = run(f, r, NULL, &result);
-	wanted = str_format(
-		&err, "one two\nthree|xx|%s|/tmp|%s\n1\n", agent_user(), self->pw_dir);
+	wanted = str_format(&err, "one two\nthree|xx|%s|/tmp|%s\n1\n", agent_user(), self->pw_dir);
 	assert_string_equal(text, wanted);
 }
 
