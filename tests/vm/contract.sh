@@ -54,8 +54,13 @@ assert_equal 100000 "$out"
 # The user, his home, his login environment, and nothing of a profile that talks.
 assert_status 0 exec_box sh -c 'id -un; pwd; echo "$HOME $FROM_PROFILE"'
 assert_equal $'dev\n/home/dev\n/home/dev yes' "$out"
-assert_status 0 env SECRET_TOKEN=x "$tests_dir/lab/lab" run -- box exec "$box" -- env
-assert_lacks "$out" SECRET_TOKEN
+assert_status 0 env SECRET_TOKEN=x "$tests_dir/lab/lab" run -- printenv SECRET_TOKEN
+for tty in '' --tty; do # with a terminal what describes it goes along, and nothing else
+	# shellcheck disable=SC2086 # no word, or one
+	assert_status 0 env SECRET_TOKEN=x COLORTERM=of-here "$tests_dir/lab/lab" run -- box exec $tty "$box" -- env
+	assert_lacks "$out" SECRET_TOKEN
+	assert_equal "${tty:+of-here}" "$(sed -n 's/^COLORTERM=\([^\r]*\).*/\1/p' <<<"$out")"
+done
 assert_status 0 lab_run box exec --user root "$box" -- id -u
 assert_equal 0 "$out"
 
@@ -108,6 +113,18 @@ for signal in INT TERM HUP; do
 	assert_equal $'ready\ngot' "$(cat "$scratch/out")"
 done
 
+# One that whoever started us ignores stays ignored, as nohup(1) wants.
+env --ignore-signal=HUP "$tests_dir/lab/lab" run -- box exec "$box" -- sh -c 'echo ready; read -r word; echo "$word"' \
+	<"$scratch/never" >"$scratch/out" &
+pid=$!
+wait_until 60 grep -q ready "$scratch/out"
+kill -HUP "$pid"
+echo unharmed >&9
+status=0
+wait "$pid" || status=$?
+assert_equal 0 "$status" 'a signal that is ignored'
+assert_equal $'ready\nunharmed' "$(cat "$scratch/out")"
+
 # A terminal when both input and output are one, or --tty; none otherwise.
 assert_status 1 exec_box tty
 assert_status 0 on_terminal box exec "$box" -- tty
@@ -149,7 +166,7 @@ for i in {1..50}; do
 	assert_equal "$i" "$out"
 done
 
-# A host side that is killed leaves a session that the next one gets clean. (agent-guest.c does it 100 times.)
+# A host side that is killed leaves a session that the next one gets clean. (agent-sessions.c does it 100 times.)
 for i in {1..10}; do
 	"$tests_dir/lab/lab" run -- box exec "$box" -- sh -c 'yes; yes' >/dev/null &
 	pid=$!

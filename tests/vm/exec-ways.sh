@@ -10,7 +10,7 @@ set -euo pipefail
 . "$(dirname "$0")/micro-box.sh"
 . "$(dirname "$0")/status-table.sh"
 require_root
-require_command virsh
+require_command python3 virsh
 make_scratch
 box=ways-$$
 micro_box "$box"
@@ -78,6 +78,31 @@ assert_contains "$err" "$cannot"
 assert_status 0 lab_run box exec "$box" -- true
 lab_run virsh metadata "$box" urn:box:domain --key box --set "$(cat "$scratch/meta")" --live --config >/dev/null
 assert_status 0 lab_run "$quick" exec "$box" -- true
+
+# A daemon that wants polkit: agreed, the quick one goes on; refused, it leaves the question to the other, nothing done.
+for decision in agree refuse; do
+	"$tests_dir/lab/lab" run -- python3 "$tests_dir/vm/ask-polkit.py" "$scratch/$decision" /run/libvirt/libvirt-sock \
+		"$decision" "$scratch/log-$decision" &
+	on_exit kill "$!"
+	wait_until 30 test -S "$scratch/$decision"
+done
+by_polkit() { # DECISION CMD...: where libvirt's socket is that daemon's
+	lab_run unshare --mount --propagation private sh -c 'mount --bind "$1" /run/libvirt/libvirt-sock && shift && exec "$@"' sh \
+		"$scratch/$1" "${@:2}"
+}
+assert_status 7 by_polkit agree "$quick" exec "$box" -- sh -c 'echo agreed; exit 7'
+assert_equal agreed "$out"
+assert_silent "$err"
+assert_equal 'list polkit' "$(xargs <"$scratch/log-agree")"
+assert_status 1 by_polkit refuse "$quick" exec "$box" -- touch /run/refused
+assert_contains "$err" "$cannot"
+assert_equal 'list polkit' "$(xargs <"$scratch/log-refuse")"
+assert_status 1 lab_run "$quick" exec "$box" -- test -e /run/refused
+# The other asks once more, and has the words for it.
+assert_status 126 by_polkit refuse box exec "$box" -- true
+assert_contains "$err" 'box: fault=agent-unreachable'
+assert_contains "$err" 'authentication cancelled'
+assert_equal 'list polkit list polkit list polkit' "$(xargs <"$scratch/log-refuse")"
 
 # The daemon goes away in the middle.
 lab_run "$quick" exec "$box" -- sh -c 'echo here; sleep 600' >"$scratch/out" 2>"$scratch/err" &
