@@ -42,6 +42,7 @@ static const char *const harmless[] = {
 	"usr/share/doc/*",
 	"usr/share/perl*",
 	"usr/lib/python3*/test/*",
+	"usr/lib/python3*/tests/*",
 	"*/node_modules/*/test/*",
 	"*/node_modules/*/tests/*",
 	"etc/skel/*",

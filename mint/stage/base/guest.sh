@@ -38,7 +38,7 @@ guest_run() {
 	fi
 	timeout -k 10 "${BOX_MINT_LIMIT:-1800}" chroot "$root" /usr/bin/env -i "${lent[@]}" \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-		LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive TMPDIR=/tmp \
+		LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 TMPDIR=/tmp \
 		npm_config_cache=/run/box-mint/npm npm_config_update_notifier=false \
 		npm_config_audit=false npm_config_fund=false "$@" </dev/null
 }

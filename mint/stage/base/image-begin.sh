@@ -9,7 +9,26 @@ has() {
 	chroot "$root" dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
+# The box's user is the first of a system. Ubuntu's archives, not its disks, have one who would be in the way.
+first=$(awk -F: '$3 == 1000 {print $1}' "$root/etc/passwd")
+if [ "$first" = ubuntu ]; then
+	chroot "$root" userdel --remove ubuntu 2>/dev/null
+elif [ -n "$first" ]; then
+	echo "the image has a user of its own, '$first', whose number 1000 is that of a box's user: take it out of the image" >&2
+	exit 1
+fi
+
 lend_host
+# A boot loader of the disk that the image once had would fail at each of its own upgrades, and at each of the
+# kernel's, or take the place of the one that a box has.
+# shellcheck disable=SC2016 # dpkg-query's own variables
+mapfile -t loaders < <(chroot "$root" dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'grub*' 'shim*' 2>/dev/null |
+	sed -n 's/^installed //p')
+if [ ${#loaders[@]} -gt 0 ]; then
+	guest apt-get -q -y --allow-remove-essential purge -- "${loaders[@]}"
+fi
+rm -rf "$root"/boot/grub "$root"/boot/efi
+
 # Ubuntu calls the kernel of virtual machines otherwise, and has Docker's client in its server's package.
 # shellcheck disable=SC1091 # the guest's
 id=$(. "$root/etc/os-release" && echo "$ID")
@@ -29,10 +48,27 @@ if [ ${#missing[@]} -gt 0 ]; then
 	guest apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io \
 		-o Dpkg::Options::=--force-confold install -- "${missing[@]}"
 fi
-rm -f "$root"/etc/cloud/cloud-init.disabled "$root"/etc/cloud/cloud.cfg.d/*azure* "$root"/etc/netplan/*.yaml
-rm -f "$root"/etc/systemd/network/*cloud*
 
-# The boot loader follows these links. Debian has them there, others in /boot or nowhere.
+# Of what the image's maker told cloud-init and the network, nothing counts: what comes by name after the files of a
+# box would win over them. Nor does what cloud-init did there, or got to read.
+rm -f "$root"/etc/cloud/cloud-init.disabled "$root"/etc/cloud/ds-identify.cfg "$root"/etc/netplan/*.yaml
+find "$root/etc/cloud/cloud.cfg.d" -name '*.cfg' ! -name 05_logging.cfg ! -name 90-box.cfg -delete
+find "$root/etc/systemd/network" -mindepth 1 ! -name 10-box.network -delete
+rm -rf "$root"/var/lib/cloud/*
+# an empty list of keys is none
+find "$root/root" -path '*/.ssh/authorized_keys' -empty -delete
+
+# What would tell Ubuntu's servers of each box, or looks for hardware and hosts that no box has.
+for unit in apport.service apport-autoreport.path apport-autoreport.timer fwupd-refresh.timer iscsid.socket \
+	lxd-agent.service motd-news.timer multipathd.service multipathd.socket open-iscsi.service pollinate.service \
+	secureboot-db.service ua-timer.timer ubuntu-advantage.service unattended-upgrades.service \
+	update-notifier-download.timer update-notifier-motd.timer; do
+	[ ! -e "$root/usr/lib/systemd/system/$unit" ] || ln -sfn /dev/null "$root/etc/systemd/system/$unit"
+done
+
+# The boot loader follows these links. Debian has them there, others in /boot or nowhere; from here on each new
+# kernel sets them.
+printf '%s\n' 'do_symlinks = yes' 'image_dest = /' 'link_in_boot = no' >"$root/etc/kernel-img.conf"
 newest() {
 	(cd "$root" && printf '%s\n' boot/"$1"-* | sort -V | tail -n 1)
 }
