@@ -13,7 +13,7 @@ static void test_files_of_credentials_are_found_by_name(void **state)
 		"etc/apt/auth.conf.d/x.conf", "etc/apt/apt.conf.d/95proxy", "usr/local/etc/npmrc" };
 	static const char *const good[] = { "etc/hosts", "home/claude/.claude/CLAUDE.md",
 		"usr/bin/ssh-keygen", "etc/ssh/sshd_config", "usr/share/doc/x/.netrc",
-		"etc/apt/apt.conf.d/01x" };
+		"etc/apt/apt.conf.d/01x", "usr/lib/python3/dist-packages/x/tests/.netrc" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
