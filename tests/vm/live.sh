@@ -8,11 +8,14 @@ require_root
 require_command jq virsh
 a=live-a-$$
 b=live-b-$$
+c=live-c-$$
 box() { lab_run box "$@"; }
 in_a() { lab_run box exec "$a" -- "$@"; }
 in_b() { lab_run box exec "$b" -- "$@"; }
 volumes() { lab_run virsh -q vol-list box | awk '{ print $1 }' | sort; }
-on_exit lab_run box rm --force "$a" "$b"
+for name in "$a" "$b" "$c"; do
+	on_exit lab_run box rm --quiet --force "$name"
+done
 assert_status 0 box image warm blank
 before=$(volumes)
 
@@ -106,20 +109,39 @@ for step in intend create pivot record; do
 		assert_status 0 box snapshot "$b" --remove cut
 	fi
 done
-# And while libvirtd is at it: it goes on, and the next command waits for that before it judges.
+# So is a fork: not there before it is recorded, whole from then on.
+for step in start ready identity record; do
+	BOX_FAULT=new.$step:kill assert_status 137 lab_run box new "$c" --from "$b/again"
+	assert_status 1 box start nosuch
+	assert_status "$([ "$step" = record ] && echo 0 || echo 1)" box info "$c"
+done
+assert_equal early "$(lab_run box exec "$c" -- cat /dev/shm/mark)"
+assert_status 0 box rm --force "$c"
+
+# And while libvirtd is at it: it goes on, and the next command waits for that before it judges. When libvirtd is
+# killed as well, it is over.
 in_job() { ! lab_run virsh -q domjobinfo "$b" | grep -q 'Job type: *None'; }
-"$tests_dir/lab/lab" run -- box snapshot --live "$b" cut >/dev/null 2>&1 &
-pid=$!
-wait_until 60 in_job
-kill -KILL "$pid"
-assert_status 1 box start nosuch
-assert_lacks "$err" 'cannot recover'
-assert_lacks "$(lab_run virsh -q domjobinfo "$b")" ounded
-assert_equal "$b" "$(in_b hostname)"
 memories() { volumes | grep -c '^live-.*\.mem$' || true; }
-if box snapshot "$b" --list | grep -q '^cut '; then
-	assert_status 0 box snapshot "$b" --remove cut
-fi
-assert_equal "$(box snapshot "$b" --list --json | jq '[.snapshots[] | select(.live)] | length')" "$(memories)" 'memories'
+lab=$tests_dir/lab/lab
+for victim in box libvirtd; do
+	"$lab" run -- box snapshot --live "$b" cut >/dev/null 2>&1 &
+	pid=$!
+	wait_until 60 in_job
+	if [ "$victim" = box ]; then
+		kill -KILL "$pid"
+	else
+		"$lab" kill-libvirtd
+		wait "$pid" && fail 'a snapshot without libvirtd'
+		"$lab" start-libvirtd
+	fi
+	assert_status 1 box start nosuch
+	assert_lacks "$err" 'cannot recover'
+	assert_lacks "$(lab_run virsh -q domjobinfo "$b")" ounded
+	assert_equal "$b" "$(in_b hostname)" "after the death of $victim"
+	if box snapshot "$b" --list | grep -q '^cut '; then
+		assert_status 0 box snapshot "$b" --remove cut
+	fi
+	assert_equal "$(box snapshot "$b" --list --json | jq '[.snapshots[] | select(.live)] | length')" "$(memories)" 'memories'
+done
 assert_status 0 box rm --force "$a" "$b"
 assert_equal "$before" "$(volumes)"
