@@ -81,7 +81,7 @@ assert_lacks "$out" seed-
 # An image without its base is no image.
 base='base-none-00000000000000ff'
 lab_run virsh -q vol-delete --pool box "$base.qcow2" >/dev/null
-assert_status 1 lab_run box new --cold --template hollow none
+BOX_FAULT=new.0 assert_status 1 lab_run box new --cold --template hollow none
 assert_contains "$err" "the image '"
 assert_contains "$err" "' cannot be used: its base '$base.qcow2' is gone from the storage pool; make it anew: box image mint hollow"
 hollow_upload "$base.qcow2" disk
@@ -127,6 +127,7 @@ strays() { # verdict, volumes
 	jq -r '.checks[] | select(.name == "strays") | [.verdict, .volumes[].name] | join(" ")' "$scratch/doctor"
 }
 assert_equal OK "$(strays)" 'a layer under a domain that is no box, and runs'
+on_exit lab_run box rm --quiet --force lost
 hollow_box lost
 lab_run virsh -q destroy lost >/dev/null
 assert_status 0 lab_run box snapshot --quiet lost one
