@@ -20,6 +20,7 @@ back() {
 on_exit back
 on_exit bare_gone web
 on_exit bare_gone api
+on_exit bare_gone copy
 bare_pool
 virsh -q pool-refresh box >/dev/null
 PATH=$tests_dir/lab:$PATH "$BOX_BUILD/tests/vm/chain-crash" "$@"
