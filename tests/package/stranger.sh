@@ -163,6 +163,7 @@ apt_run purge box
 assert_as_before 'after the tour, teardown and purge'
 apt_run install "$deb"
 inside box setup-host --quiet >"$scratch/setup.log" 2>&1
+inside mkdir -p /etc/box/templates/own
 restart_libvirtd
 apt_run purge box
 assert_as_before 'after a purge of a host that was set up'
