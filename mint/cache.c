@@ -102,7 +102,13 @@ static int hold_work(const struct cache *c, int *ret_fd, struct error *err)
 {
 	_cleanup_free_ char *path = str_format(err, "%s/work.lock", c->locks);
 
-	return path && lock_file(path, true, ret_fd, err) == 1 ? 0 : -1;
+	int got = path ? lock_file(path, false, ret_fd, err) : -1;
+
+	if (got == 0) {
+		event_note("waiting for another mint that cleans up");
+		got = lock_file(path, true, ret_fd, err);
+	}
+	return got == 1 ? 0 : -1;
 }
 
 /* ---- the sweep ---- */

@@ -31,3 +31,29 @@ base: $name-base"
 assert_status 1 in_lab box image mint "$name-on"
 assert_contains "$err" "'/usr/local/bin/grok' belongs to another template"
 assert_silent "$(find "$cache/images" -name "*-$name-on-*")" 'the cache'
+
+# ---- a link in an image leads into its tree, not into the host ----
+
+lost=$name-lost
+mkdir -p "$scratch/outside" "$scratch/link/var"
+: >"$scratch/outside/mine"
+ln -s "$scratch/outside" "$scratch/link/var/tmp"
+cp -L "$tree" "$scratch/linked.tar"
+tar --append --file "$scratch/linked.tar" --owner 0 --group 0 --directory "$scratch/link" ./var/tmp
+template "$lost" <<<"user: dev
+image: {file: $scratch/linked.tar}"
+assert_status 0 in_lab box image mint --offline "$lost"
+[ -e "$scratch/outside/mine" ] || fail 'the mint removed what is not in the tree'
+base=$(in_lab box image info --json "$lost" | jq -r .backing)
+assert_contains "$(tar --list --verbose --file "$cache/images/${base%.qcow2}.tar" ./var/tmp)" " -> $scratch/outside"
+
+# ---- the pool has the image and not its base; another cache would make another build of both ----
+
+lab_run virsh -q vol-delete --pool box "$base" >/dev/null
+lab_run virsh -q vol-delete --pool box "${base%.qcow2}.json" >/dev/null
+rm "$cache/images/${base%.qcow2}".* "$cache/images/golden-$lost-"*
+assert_status 1 in_lab box image mint --offline "$lost"
+assert_contains "$err" 'the storage pool has another build of'
+assert_lacks "$(pool)" "${base%.qcow2}"
+assert_status 1 in_lab box new --template "$lost" --cold "none-$$"
+assert_contains "$err" "box image mint --refresh $lost"

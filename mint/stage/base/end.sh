@@ -17,25 +17,21 @@ lend_host
 if [ -p "$BOX_MINT_WORK/node.ready" ]; then
 	read -r word <"$BOX_MINT_WORK/node.ready"
 	[ "$word" = 'done' ]
-	tar --extract --file "$BOX_MINT_WORK/node.tar" --directory "$root" --no-same-owner --keep-directory-symlink
+	inside 'tar --extract --file - --directory / --no-same-owner --keep-directory-symlink' <"$BOX_MINT_WORK/node.tar"
 fi
 bake
-for unit in $(lines "$stage/masked-units"); do
-	ln -sfn /dev/null "$root/etc/systemd/system/$unit"
-done
-mkdir -p "$root/etc/systemd/system-generators"
-for generator in $(lines "$stage/masked-generators"); do
-	ln -sfn /dev/null "$root/etc/systemd/system-generators/$generator"
-done
+lines "$stage/masked-units" | inside 'while read -r unit; do ln -sfn /dev/null "/etc/systemd/system/$unit"; done'
+lines "$stage/masked-generators" | inside '
+	mkdir -p /etc/systemd/system-generators
+	while read -r generator; do ln -sfn /dev/null "/etc/systemd/system-generators/$generator"; done'
 # a door to port 22 starts the server; no box needs it before
 chroot "$root" systemctl --quiet disable ssh.service
 chroot "$root" systemctl --quiet enable ssh.socket systemd-networkd.service systemd-resolved.service
-rm -rf "$root"/etc/systemd/system/ssh*.wants
+inside 'rm -rf /etc/systemd/system/ssh*.wants'
 
 # somebody's image keeps the sources that it has
 if [ "$BOX_MINT_RELEASE" != image ]; then
-	rm -f "$root/etc/apt/sources.list"
-	cat >"$root/etc/apt/sources.list.d/debian.sources" <<X
+	inside 'rm -f /etc/apt/sources.list; cat >/etc/apt/sources.list.d/debian.sources' <<X
 Types: deb
 URIs: http://deb.debian.org/debian
 Suites: $BOX_MINT_RELEASE $BOX_MINT_RELEASE-updates
@@ -52,7 +48,7 @@ fi
 list_packages >"$BOX_MINT_WORK/packages"
 clean
 # systemd compares these with /usr to see whether it has to bring caches up to date; they are
-touch -r "$root/usr" "$root/etc/.updated" "$root/var/.updated"
+inside 'touch -r /usr /etc/.updated /var/.updated'
 
 # The mounts that the bootstrap needs inside (/proc, /sys, /dev) are left out by a bind that does not
 # follow them. extlinux knows neither 64-bit block numbers nor checksums of metadata.

@@ -10,19 +10,29 @@ set -euo pipefail
 umask 022
 root=$1
 
+# inside SCRIPT [ARG...]: sh in the guest's tree. All that is written or removed there goes through it, and so does what is
+# read of it: a link in somebody's image, such as /var/tmp -> /tmp, leads into the tree and not into the host.
+inside() {
+	chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+		/bin/sh -euc "$1" sh "${@:2}"
+}
+
 # Proxies and certificates of the host are lent to the commands, from a place that no layer keeps.
+ca=
 lend_host() {
 	local bundle
-	install -d -m 0755 "$root/run/box-mint"
-	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-	chmod 0755 "$root/usr/sbin/policy-rc.d"
+	inside '
+		mkdir -p /run/box-mint
+		printf "#!/bin/sh\nexit 101\n" >/usr/sbin/policy-rc.d
+		chmod 0755 /run/box-mint /usr/sbin/policy-rc.d'
 	for bundle in "${SSL_CERT_FILE:-}" "${CURL_CA_BUNDLE:-}" /etc/ssl/certs/ca-certificates.crt; do
 		if [ -f "$bundle" ]; then
-			cp "$bundle" "$root/run/box-mint/ca.pem"
+			ca=/run/box-mint/ca.pem
+			inside 'cat >"$1"' "$ca" <"$bundle"
 			break
 		fi
 	done
-	cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
+	inside 'rm -f /etc/resolv.conf; cat >/etc/resolv.conf' </etc/resolv.conf
 }
 
 # guest_run CMD...: in the guest's tree, with an environment of its own.
@@ -31,9 +41,9 @@ guest_run() {
 	for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry; do
 		[ -z "${!name:-}" ] || lent+=("$name=${!name}")
 	done
-	if [ -f "$root/run/box-mint/ca.pem" ]; then
+	if [ -n "$ca" ]; then
 		for name in SSL_CERT_FILE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO npm_config_cafile; do
-			lent+=("$name=/run/box-mint/ca.pem")
+			lent+=("$name=$ca")
 		done
 	fi
 	timeout -k 10 "${BOX_MINT_LIMIT:-1800}" chroot "$root" /usr/bin/env -i "${lent[@]}" \
@@ -60,19 +70,19 @@ bake() {
 
 # What was lent, what was only needed to install, and what must differ between machines.
 clean() {
-	rm -rf "$root"/run/* "$root"/tmp/* "$root"/tmp/.[!.]* "$root"/var/tmp/*
-	rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin "$root"/var/cache/apt/archives/*.deb
-	rm -rf "$root"/root/.npm "$root"/root/.cache "$root"/root/.config "$root"/root/.bash_history
-	rm -f "$root"/usr/sbin/policy-rc.d "$root"/etc/apt/apt.conf.d/*mmdebstrap
-	rm -f "$root"/etc/dpkg/dpkg.cfg.d/*mmdebstrap
-	rm -f "$root"/etc/ssh/ssh_host_* "$root"/var/lib/dbus/machine-id "$root"/var/lib/systemd/random-seed
-	rm -f "$root"/var/cache/ldconfig/aux-cache "$root"/var/cache/debconf/*-old "$root"/var/lib/dpkg/*-old
-	rm -f "$root"/etc/passwd- "$root"/etc/group- "$root"/etc/shadow- "$root"/etc/gshadow-
-	rm -rf "$root"/var/log/journal
-	find "$root/var/log" -type f -delete
-	: >"$root/etc/machine-id"
-	printf 'box\n' >"$root/etc/hostname"
-	ln -sfn ../run/systemd/resolve/resolv.conf "$root/etc/resolv.conf"
+	inside '
+		rm -rf /run/* /tmp/* /tmp/.[!.]* /var/tmp/*
+		rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/apt/archives/*.deb
+		rm -rf /root/.npm /root/.cache /root/.config /root/.bash_history
+		rm -f /usr/sbin/policy-rc.d /etc/apt/apt.conf.d/*mmdebstrap /etc/dpkg/dpkg.cfg.d/*mmdebstrap
+		rm -f /etc/ssh/ssh_host_* /var/lib/dbus/machine-id /var/lib/systemd/random-seed
+		rm -f /var/cache/ldconfig/aux-cache /var/cache/debconf/*-old /var/lib/dpkg/*-old
+		rm -f /etc/passwd- /etc/group- /etc/shadow- /etc/gshadow-
+		rm -rf /var/log/journal
+		find /var/log -type f -delete
+		: >/etc/machine-id
+		printf "box\n" >/etc/hostname
+		ln -sfn ../run/systemd/resolve/resolv.conf /etc/resolv.conf'
 }
 
 # Name and version of every Debian package there is.

@@ -10,9 +10,9 @@ has() {
 }
 
 # The box's user is the first of a system. Ubuntu's archives, not its disks, have one who would be in the way.
-first=$(awk -F: '$3 == 1000 {print $1}' "$root/etc/passwd")
+first=$(inside 'cat /etc/passwd' | awk -F: '$3 == 1000 {print $1}')
 if [ "$first" = ubuntu ]; then
-	chroot "$root" userdel --remove ubuntu 2>/dev/null
+	chroot "$root" userdel --remove ubuntu
 elif [ -n "$first" ]; then
 	echo "the image has a user of its own, '$first', whose number 1000 is that of a box's user: take it out of the image" >&2
 	exit 1
@@ -27,11 +27,11 @@ mapfile -t loaders < <(chroot "$root" dpkg-query -W -f '${db:Status-Status} ${Pa
 if [ ${#loaders[@]} -gt 0 ]; then
 	guest apt-get -q -y --allow-remove-essential purge -- "${loaders[@]}"
 fi
-rm -rf "$root"/boot/grub "$root"/boot/efi
+inside 'rm -rf /boot/grub /boot/efi'
 
 # Ubuntu calls the kernel of virtual machines otherwise, and has Docker's client in its server's package.
-# shellcheck disable=SC1091 # the guest's
-id=$(. "$root/etc/os-release" && echo "$ID")
+# shellcheck disable=SC2016 # the guest's own variable
+id=$(inside '. /etc/os-release && echo "$ID"')
 missing=()
 while read -r package; do
 	if [ "$id" = ubuntu ]; then
@@ -51,30 +51,27 @@ fi
 
 # Of what the image's maker told cloud-init and the network, nothing counts: what comes by name after the files of a
 # box would win over them. Nor does what cloud-init did there, or got to read.
-rm -f "$root"/etc/cloud/cloud-init.disabled "$root"/etc/cloud/ds-identify.cfg "$root"/etc/netplan/*.yaml
-find "$root/etc/cloud/cloud.cfg.d" -name '*.cfg' ! -name 05_logging.cfg ! -name 90-box.cfg -delete
-find "$root/etc/systemd/network" -mindepth 1 ! -name 10-box.network -delete
-rm -rf "$root"/var/lib/cloud/*
-# an empty list of keys is none
-find "$root/root" -path '*/.ssh/authorized_keys' -empty -delete
+# An empty list of keys is none.
+inside '
+	rm -f /etc/cloud/cloud-init.disabled /etc/cloud/ds-identify.cfg /etc/netplan/*.yaml
+	find /etc/cloud/cloud.cfg.d -name "*.cfg" ! -name 05_logging.cfg ! -name 90-box.cfg -delete
+	find /etc/systemd/network -mindepth 1 ! -name 10-box.network -delete
+	rm -rf /var/lib/cloud/*
+	find /root -path "*/.ssh/authorized_keys" -empty -delete'
 
 # What would tell Ubuntu's servers of each box, or looks for hardware and hosts that no box has.
-for unit in apport.service apport-autoreport.path apport-autoreport.timer fwupd-refresh.timer iscsid.socket \
+inside 'for unit; do
+	[ ! -e "/usr/lib/systemd/system/$unit" ] || ln -sfn /dev/null "/etc/systemd/system/$unit"
+done' apport.service apport-autoreport.path apport-autoreport.timer fwupd-refresh.timer iscsid.socket \
 	lxd-agent.service motd-news.timer multipathd.service multipathd.socket open-iscsi.service pollinate.service \
 	secureboot-db.service ua-timer.timer ubuntu-advantage.service unattended-upgrades.service \
-	update-notifier-download.timer update-notifier-motd.timer; do
-	[ ! -e "$root/usr/lib/systemd/system/$unit" ] || ln -sfn /dev/null "$root/etc/systemd/system/$unit"
-done
+	update-notifier-download.timer update-notifier-motd.timer
 
 # The boot loader follows these links. Debian has them there, others in /boot or nowhere; from here on each new
 # kernel sets them.
-printf '%s\n' 'do_symlinks = yes' 'image_dest = /' 'link_in_boot = no' >"$root/etc/kernel-img.conf"
-newest() {
-	(cd "$root" && printf '%s\n' boot/"$1"-* | sort -V | tail -n 1)
-}
-kernel=$(newest vmlinuz)
+inside 'printf "%s\n" "do_symlinks = yes" "image_dest = /" "link_in_boot = no" >/etc/kernel-img.conf'
+kernel=$(inside 'cd / && printf "%s\n" boot/vmlinuz-*' | sort -V | tail -n 1)
 version=${kernel#boot/vmlinuz-}
-[ -e "$root/$kernel" ] || { echo 'the image has no kernel' >&2 && exit 1; }
+inside 'test -e "/$1"' "$kernel" || { echo 'the image has no kernel' >&2 && exit 1; }
 guest update-initramfs -c -k "$version"
-ln -sfn "$kernel" "$root/vmlinuz"
-ln -sfn "boot/initrd.img-$version" "$root/initrd.img"
+inside 'ln -sfn "$1" /vmlinuz; ln -sfn "boot/initrd.img-$2" /initrd.img' "$kernel" "$version"
