@@ -155,7 +155,7 @@ int golden_find(virStoragePoolPtr pool, const struct template *template, struct 
 		return -1;
 	if (found == 0 && *lost.volume)
 		return error_set(err, ERROR_NOT_FOUND,
-			"the image '%s' cannot be used: its base '%s' is gone from the storage pool; make it anew: box image mint %s",
+			"the image '%s' cannot be used: its base '%s' is gone from the storage pool; make it anew: box image mint --refresh %s",
 			lost.volume, lost.base, template->name);
 	if (found == 0)
 		return error_set(err, ERROR_NOT_FOUND,

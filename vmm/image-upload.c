@@ -83,6 +83,18 @@ static int is_committed(const struct upload *u, size_t index, struct error *err)
 		ours.volume, theirs.created);
 }
 
+/*
+ * Nothing is sent when one of the manifests in the pool is of another build: an image that lost its base there must
+ * not find one of ours under that name.
+ */
+static int check_builds(const struct upload *u, struct error *err)
+{
+	for (size_t i = 0; i < u->request->count; i++)
+		if (image_part(file_at(u, i)->name) == PART_MANIFEST && is_committed(u, i, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* A seed's name is the digest of its content, so the right content is the same seed: 1, 0, -1. */
 static int is_same_content(const struct upload *u, const struct image_file *f, struct error *err)
 {
@@ -207,7 +219,7 @@ int image_upload(virStoragePoolPtr pool, const struct image_upload *upload, size
 		steps[i] = kinds[part];
 	}
 	lock = lock_group(&u, err);
-	if (!lock)
+	if (!lock || check_builds(&u, err) < 0)
 		return -1;
 	if (steps_run("upload", steps, upload->count, &u, upload->observer, err) < 0)
 		return -1;

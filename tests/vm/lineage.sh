@@ -83,7 +83,7 @@ base='base-none-00000000000000ff'
 lab_run virsh -q vol-delete --pool box "$base.qcow2" >/dev/null
 BOX_FAULT=new.0 assert_status 1 lab_run box new --cold --template hollow none
 assert_contains "$err" "the image '"
-assert_contains "$err" "' cannot be used: its base '$base.qcow2' is gone from the storage pool; make it anew: box image mint hollow"
+assert_contains "$err" "' cannot be used: its base '$base.qcow2' is gone from the storage pool; make it anew: box image mint --refresh hollow"
 hollow_upload "$base.qcow2" disk
 
 # A domain that is no box runs on an overlay of its own, somewhere else, over a layer of a box: that stays.
