@@ -82,10 +82,11 @@ static int print_lines(const struct finding *findings, struct error *err)
 	return output_table(&table, err);
 }
 
-/* What the line names but a few of: "volumes", of a check that has such. */
+/* What the line names but a few of: "volumes", of a check that has such. When they cannot be seen, the line says why. */
 static int add_list(struct doctor *d, const struct check *check, const struct finding *f,
 	json_t *object, struct error *err)
 {
+	struct error ignored = { 0 };
 	json_t *list;
 
 	if (!check->list)
@@ -93,7 +94,9 @@ static int add_list(struct doctor *d, const struct check *check, const struct fi
 	list = json_array();
 	if (json_set_new(object, "volumes", list, err) < 0)
 		return -1;
-	return f->verdict == VERDICT_DIRTY ? check->list(d, list, err) : 0;
+	if (f->verdict == VERDICT_DIRTY && check->list(d, list, &ignored) < 0)
+		(void)json_array_clear(list);
+	return 0;
 }
 
 static int print_json(

@@ -57,23 +57,29 @@ static int complaints_tell(struct complaints *c, struct error *err)
 
 /* ---- the stack, as their definitions have it ---- */
 
+#define CONFINE "box virsh BOX -- edit {}: one NIC, on boxnet, isolated, and no device of the host"
+
 int doctor_look_boxes(struct doctor *d, struct finding *ret, struct error *err)
 {
 	_cleanup_box_rows_ struct box_rows rows = VEC_INIT;
 	_cleanup_complaints_ struct complaints c = { STR_INIT, 0, 0 };
+	unsigned damaged = 0, unconfined;
 
-	finding_repair(ret,
-		"box virsh BOX -- edit {}: one NIC, on boxnet, isolated, and no device of the host");
+	finding_repair(ret, CONFINE);
 	if (box_list(d->conn, &rows, err) < 0)
 		return -1;
 	vec_foreach(const struct box_row, row, &rows) {
-		if (row->damaged)
-			complain(&c,
-				"the metadata of box '%s' cannot be read; " BOX_DAMAGED_WAY_OUT,
-				row->name, row->name, row->name, row->uuid);
-		else if (!row->confined)
+		if (!row->damaged && !row->confined)
 			complain(&c, "box '%s' is UNCONFINED: it was moved off the isolation stack",
 				row->name);
+	}
+	unconfined = c.told;
+	vec_foreach(const struct box_row, row, &rows) {
+		if (row->damaged && !damaged++)
+			finding_repair(ret, BOX_DAMAGED_WAY_OUT "%s", row->name, row->name,
+				row->uuid, unconfined ? "; for the unconfined: " CONFINE : "");
+		if (row->damaged)
+			complain(&c, "the metadata of box '%s' cannot be read", row->name);
 	}
 	if (complaints_tell(&c, err) < 0)
 		return -1;
@@ -312,7 +318,13 @@ static void agents_done(struct agents *a)
 	free(a->pulses);
 }
 
-/* Those that run, and with which no command is busy: such a one waits for the agent by itself. */
+/* A command is at work on it, which waits for its agent by itself. */
+static bool is_busy(const struct meta_operation *op)
+{
+	return *op->name && !str_equal(op->name, OPERATION_EPHEMERAL);
+}
+
+/* Those that run, and with which no command is busy. */
 static int agents_find(
 	virConnectPtr conn, const struct box_rows *rows, struct agents *ret, struct error *err)
 {
@@ -322,21 +334,40 @@ static int agents_find(
 	vec_foreach(const struct box_row, row, rows) {
 		virDomainPtr dom;
 
-		if (row->damaged || row->state != BOX_RUNNING || *row->meta.operation.name)
+		if (row->damaged || row->state != BOX_RUNNING || is_busy(&row->meta.operation))
 			continue;
 		dom = virDomainLookupByUUIDString(conn, row->uuid);
-		if (dom) /* else it is gone meanwhile */
-			ret->pulses[ret->count++] = (struct guest_pulse){ .dom = dom, .fd = -1 };
+		if (!dom && virt_last_code() == VIR_ERR_NO_DOMAIN) /* gone meanwhile */
+			continue;
+		if (!dom)
+			return error_virt(err, "cannot look up box '%s'", row->name);
+		ret->pulses[ret->count++] = (struct guest_pulse){ .dom = dom, .fd = -1 };
 	}
 	return 0;
 }
 
-/* It runs now: one that was stopped meanwhile does not answer, and need not. */
-static bool still_runs(virDomainPtr dom)
+/* One that was stopped meanwhile does not answer, and need not: 1 it runs, 0, -1. */
+static int still_runs(virDomainPtr dom, struct error *err)
 {
 	int state = VIR_DOMAIN_NOSTATE;
 
-	return virDomainGetState(dom, &state, NULL, 0) == 0 && state == VIR_DOMAIN_RUNNING;
+	if (virDomainGetState(dom, &state, NULL, 0) == 0)
+		return state == VIR_DOMAIN_RUNNING;
+	if (virt_last_code() == VIR_ERR_NO_DOMAIN)
+		return 0;
+	return error_virt(err, "cannot see whether box '%s' runs", virDomainGetName(dom));
+}
+
+/* What came of one that gave no answer, and is not among those that were not asked. */
+static int tell_silent(const struct guest_pulse *p, struct complaints *c, struct error *err)
+{
+	int runs = still_runs(p->dom, err);
+
+	if (runs > 0)
+		complain(c,
+			p->err.kind == ERROR_UNREACHABLE ? "box '%s' runs, but %s" : "box '%s': %s",
+			virDomainGetName(p->dom), p->err.text);
+	return runs < 0 ? -1 : 0;
 }
 
 int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err)
@@ -344,7 +375,7 @@ int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err)
 	_cleanup_box_rows_ struct box_rows rows = VEC_INIT;
 	_cleanup_complaints_ struct complaints c = { STR_INIT, 0, 0 };
 	_cleanup_(agents_done) struct agents agents = { NULL, 0 };
-	size_t busy = 0;
+	size_t answered = 0, unasked = 0;
 
 	finding_repair(ret,
 		"wait if it is still booting; get in without its agent: box virsh BOX -- console, "
@@ -355,24 +386,23 @@ int doctor_look_agents(struct doctor *d, struct finding *ret, struct error *err)
 	for (size_t i = 0; i < agents.count; i++) {
 		const struct guest_pulse *p = &agents.pulses[i];
 
-		if (p->err.kind == ERROR_BUSY)
-			busy++;
-		else if (p->err.kind != ERROR_NONE && still_runs(p->dom))
-			complain(&c,
-				p->err.kind == ERROR_UNREACHABLE ? "box '%s' runs, but %s"
-								 : "box '%s': %s",
-				virDomainGetName(p->dom), p->err.text);
+		if (p->err.kind == ERROR_NONE)
+			answered++;
+		else if (p->err.kind == ERROR_BUSY || p->err.kind == ERROR_TIMEOUT)
+			unasked++;
+		else if (tell_silent(p, &c, err) < 0)
+			return -1;
 	}
 	if (complaints_tell(&c, err) < 0)
 		return -1;
-	if (busy)
+	if (unasked)
 		finding_say(ret, VERDICT_UNSEEN,
-			"all ways into %zu of %zu running boxes are in use, so their agents were "
-			"not asked; the others answer",
-			busy, agents.count);
+			"the agents of %zu running boxes were not asked, since all ways in are in use or "
+			"libvirt takes long; those of %zu answer",
+			unasked, answered);
 	else
-		finding_say(ret, VERDICT_OK, "the agents of all %zu running boxes answer",
-			agents.count);
+		finding_say(
+			ret, VERDICT_OK, "the agents of all %zu running boxes answer", answered);
 	return 0;
 }
 

@@ -17,8 +17,8 @@ enum verdict {
 
 struct finding {
 	enum verdict verdict;
-	char text[400]; /* what was seen; fit for a terminal */
-	char repair[256]; /* a command or a sentence; "" when there is nothing to do */
+	char text[1024]; /* what was seen; fit for a terminal */
+	char repair[512]; /* a command or a sentence; "" when there is nothing to do */
 };
 
 struct doctor {

@@ -120,13 +120,13 @@ static enum fault fault_of_refusal(const struct error *err)
 									 : FAULT_AGENT_UNREACHABLE;
 }
 
-/* The box runs and its agent is silent: what else leads into it. */
+/* The box runs and its agent is silent: what else leads into it, if it stays. */
 static int no_guest(const struct box *box, struct error *err)
 {
 	int state = VIR_DOMAIN_NOSTATE;
 
-	if (err->kind == ERROR_UNREACHABLE && virDomainGetState(box->dom, &state, NULL, 0) == 0 &&
-		state == VIR_DOMAIN_RUNNING)
+	if (err->kind == ERROR_UNREACHABLE && !*box->meta.operation.name &&
+		virDomainGetState(box->dom, &state, NULL, 0) == 0 && state == VIR_DOMAIN_RUNNING)
 		error_hint(err, "; another way in: box virsh %s -- console", box->name);
 	return -1;
 }

@@ -58,10 +58,24 @@ fail() {
 	exit 1
 }
 
+# With -e it fails when nothing comes out, as later versions do; 1.6 takes an empty input for a success.
+jq() {
+	local text status=0
+	case ${1:-} in
+	-e*)
+		text=$(command jq "$@") || status=$?
+		[ -n "$text" ] || return 4
+		printf '%s\n' "$text"
+		return "$status"
+		;;
+	esac
+	command jq "$@"
+}
+
 require_command() {
 	local name
 	for name; do
-		command -v "$name" >/dev/null || skip "needs the program '$name'"
+		type -P "$name" >/dev/null || skip "needs the program '$name'"
 	done
 }
 

@@ -76,7 +76,7 @@ void box_rows_free(struct box_rows *rows);
 
 /* What a person can do with one whose metadata is damaged; of its name twice, and its UUID. */
 #define BOX_DAMAGED_WAY_OUT                                                                         \
-	"to repair it: virsh edit %s; to give it up: virsh undefine --managed-save %s (its layers " \
+	"virsh edit %s mends it; to give it up: virsh undefine --managed-save %s (its layers " \
 	"box-%s-* in pool 'box' stay, since clones may stand on them)"
 
 /* What to show as its state: "damaged", the operation in progress, or the state. Lent. */

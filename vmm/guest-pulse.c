@@ -48,7 +48,7 @@ static void open_all(struct asking *a, uint64_t ms)
 
 	for (size_t i = 0; i < a->count; i++) {
 		if (a->all[i].dom && (clock_ms() >= deadline || virt_interrupted())) {
-			(void)error_set(&a->all[i].err, ERROR_UNREACHABLE,
+			(void)error_set(&a->all[i].err, ERROR_TIMEOUT,
 				"it was not asked: libvirt took too long with the others");
 			continue;
 		}

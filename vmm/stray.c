@@ -6,28 +6,32 @@
 
 #include "vmm/layer-read.h"
 
-/* "<prefix><uuid>" and anything behind it. */
-static bool take_uuid(const char *name, const char *prefix, char uuid[VIR_UUID_STRING_BUFLEN])
+/* "<prefix><uuid>" and then what, or, when number is true, "-<number>" and then what. */
+static bool is_named(const char *name, const char *prefix, bool number, const char *what,
+	char uuid[VIR_UUID_STRING_BUFLEN])
 {
+	enum { UUID_LEN = VIR_UUID_STRING_BUFLEN - 1 };
 	char layer[LAYER_NAME_MAX];
+	size_t digits;
 
-	if (!str_starts(name, prefix) || strlen(name + strlen(prefix)) < VIR_UUID_STRING_BUFLEN - 1)
+	if (!str_starts(name, prefix) || strnlen(name + strlen(prefix), UUID_LEN) < UUID_LEN)
 		return false;
-	(void)snprintf(layer, sizeof(layer), "box-%.*s-1.qcow2", VIR_UUID_STRING_BUFLEN - 1,
-		name + strlen(prefix));
-	return layer_name_parse(layer, uuid, NULL) == LAYER_BOX;
+	name += strlen(prefix);
+	(void)snprintf(layer, sizeof(layer), "box-%.*s-1.qcow2", UUID_LEN, name);
+	name += UUID_LEN;
+	digits = number && *name == '-' ? strspn(name + 1, "0123456789") : 0;
+	if (number && !digits)
+		return false;
+	return str_equal(name + (number ? digits + 1 : 0), what) &&
+	       layer_name_parse(layer, uuid, NULL) == LAYER_BOX;
 }
 
 bool stray_owner(const char *name, char uuid[VIR_UUID_STRING_BUFLEN])
 {
-	const char *end = strrchr(name, '.');
-
-	if (layer_name_parse(name, uuid, NULL) == LAYER_BOX)
-		return true;
-	if (str_equal(end, ".iso"))
-		return take_uuid(name, "seed-box-", uuid);
-	return (str_equal(end, ".mem") || str_equal(end, ".json")) &&
-	       take_uuid(name, "live-", uuid);
+	return layer_name_parse(name, uuid, NULL) == LAYER_BOX ||
+	       is_named(name, "seed-box-", false, ".iso", uuid) ||
+	       is_named(name, "live-", true, ".mem", uuid) ||
+	       is_named(name, "live-", true, ".json", uuid);
 }
 
 /* Something that can be seen needs it: 1, 0, -1. */
@@ -67,9 +71,9 @@ static int add_if_stray(virConnectPtr conn, virStorageVolPtr volume, const struc
 	(void)snprintf(stray.name, sizeof(stray.name), "%s", virStorageVolGetName(volume));
 	if (!stray_owner(stray.name, uuid))
 		return 0;
-	seen = is_needed(conn, volume, g, needed, err);
-	if (seen == 0)
-		seen = has_domain(conn, uuid, err);
+	seen = has_domain(conn, uuid, err);
+	if (seen == 0) /* dear: it may read all domains */
+		seen = is_needed(conn, volume, g, needed, err);
 	if (seen != 0)
 		return seen < 0 ? -1 : 0;
 	if (virStorageVolGetInfo(volume, &info) < 0) /* its box was being removed */

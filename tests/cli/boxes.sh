@@ -55,7 +55,9 @@ for verb in info 'rm --force'; do
 	assert_contains "$err" 'box-01234567-89ab-4cde-8f01-23456789abcd-*'
 done
 assert_status 1 box doctor --connect "test://$scratch/host.xml"
-assert_contains "$out" "the metadata of box 'web' cannot be read; to repair it: virsh edit web; to give it up: virsh undefine --managed-save web (its layers"
+assert_contains "$out" "box 'asleep' is UNCONFINED: it was moved off the isolation stack; the metadata of box 'web' cannot be read"
+assert_contains "$out" "repair: virsh edit web mends it; to give it up: virsh undefine --managed-save web (its layers"
+assert_contains "$out" "; for the unconfined: box virsh BOX -- edit {}"
 assert_status 0 box info --connect "test://$scratch/host.xml" asleep
 assert_contains "$out" 'CREATED     unknown'
 assert_contains "$out" 'ORIGIN      unknown'

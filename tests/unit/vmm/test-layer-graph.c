@@ -302,7 +302,9 @@ static void test_whose_a_volume_is(void **state)
 		"live-" U1 "-1700000000.mem", "live-" U1 "-1700000000.json" };
 	static const char *const others[] = { GOLDEN, "box-" U1 "-0.qcow2", "box-" U1 ".qcow2",
 		"seed-0123456789abcdef.iso", "seed-box-web.iso", "seed-box-" U1 ".qcow2",
-		"live-mine.mem", "live-" U1 "-1.qcow2", "live-", "lock-" U1, "" };
+		"live-mine.mem", "live-" U1 "-1.qcow2", "live-", "lock-" U1, "",
+		"seed-box-" U1 "-mine.iso", "live-" U1 ".mem", "live-" U1 "-1x.mem",
+		"live-" U1 "-.mem" };
 	char uuid[VIR_UUID_STRING_BUFLEN];
 
 	(void)state;
