@@ -222,5 +222,7 @@ int reach_icmp(const struct reach_target *target, struct reach *ret, struct erro
 		n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &from_len);
 		if (n > 0 && echo_answer(buf, (size_t)n, from.sin_addr, target, echo, ret))
 			return 0;
+		if (clock_ms() >= deadline) /* all that comes is something else */
+			return settle(fd, ETIMEDOUT, ret, err);
 	}
 }

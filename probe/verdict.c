@@ -161,6 +161,8 @@ int probe_arp(const char *iface, uint32_t addr, unsigned timeout, enum verdict *
 			*ret = VERDICT_OPEN;
 			return 0;
 		}
+		if (clock_ms() >= deadline) /* all that comes is something else */
+			return settle(ETIMEDOUT, ret, err);
 	}
 }
 
@@ -282,8 +284,11 @@ int probe_dns(uint32_t server, const char *name, unsigned type, unsigned timeout
 		n = recv(fd, msg, sizeof(msg), 0);
 		if (n < 0)
 			return settle(errno, ret, err);
-		if (n < 12 || (msg[0] << 8 | msg[1]) != id)
+		if (n < 12 || (msg[0] << 8 | msg[1]) != id) {
+			if (clock_ms() >= deadline)
+				return settle(ETIMEDOUT, ret, err);
 			continue;
+		}
 		dns_answers(msg, (size_t)n, answers);
 		*ret = VERDICT_OPEN;
 		return str_ok(answers, err);
