@@ -75,7 +75,7 @@ void box_rows_free(struct box_rows *rows);
 #define _cleanup_box_rows_ _cleanup_(box_rows_free)
 
 /* What a person can do with one whose metadata is damaged; of its name twice, and its UUID. */
-#define BOX_DAMAGED_WAY_OUT                                                                         \
+#define BOX_DAMAGED_WAY_OUT                                                                    \
 	"virsh edit %s mends it; to give it up: virsh undefine --managed-save %s (its layers " \
 	"box-%s-* in pool 'box' stay, since clones may stand on them)"
 
