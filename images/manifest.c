@@ -214,8 +214,8 @@ bool manifest_is_newer(const char *bytes, size_t len)
 	_cleanup_json_ json_t *root = json_parse(bytes, len, "", &ignored);
 	uint64_t schema = 0;
 
-	return root && json_is_object(root) &&
-	       json_get_u64(root, "schema", &schema, &ignored) == 0 && schema > SCHEMA;
+	return json_is_object(root) && json_get_u64(root, "schema", &schema, &ignored) == 0 &&
+	       schema > SCHEMA;
 }
 
 /* ---- writing ---- */

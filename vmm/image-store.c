@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "vmm/image-store.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -108,14 +109,16 @@ static int read_manifest(virStoragePoolPtr pool, const char *name, struct manife
 /* Its volume is known by its name, what that stands on by the layers; which seed it has nobody can say. */
 static void keep_newer(struct image_store *store, const char *manifest)
 {
+	char volume[VOLUME_NAME_MAX];
+
+	(void)snprintf(volume, sizeof(volume), "%.*sqcow2",
+		(int)(strlen(manifest) - strlen("json")), manifest);
 	store->newer++;
 	for (size_t i = 0; i < store->view.volume_count; i++) {
 		struct inventory_volume *v = &store->volumes[i];
-		size_t len = strlen(manifest) - strlen("json");
 
-		v->in_use |= str_equal(v->name, manifest) || image_part(v->name) == PART_SEED ||
-			     (strncmp(v->name, manifest, len) == 0 &&
-				     str_equal(v->name + len, "qcow2"));
+		v->in_use |= str_equal(v->name, volume) || str_equal(v->name, manifest) ||
+			     image_part(v->name) == PART_SEED;
 	}
 }
 
@@ -131,7 +134,7 @@ static int read_manifests(virStoragePoolPtr pool, struct image_store *store, str
 		struct error why = { 0 };
 		bool newer;
 
-		if (image_part(store->volumes[i].name) != PART_MANIFEST)
+		if (!store->volumes[i].name || image_part(store->volumes[i].name) != PART_MANIFEST)
 			continue;
 		if (read_manifest(pool, store->volumes[i].name, &store->manifests[count], &newer,
 			    &why) == 0) {
